@@ -13,7 +13,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Without kept bytecode every process of the tests compiles the app and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app check test lint format bench studies pictures sample clean
+.PHONY: app check test lint format bench gpu gpu-wheels studies pictures sample clean
 
 app: $(APP)
 	@echo 'Loupe opens in your browser, at http://127.0.0.1:8501 if that is free.'
@@ -37,6 +37,12 @@ format: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
+
+gpu: $(APP)
+	$(BIN)/python -m benchmarks.gpu
+
+gpu-wheels: $(APP)
+	$(BIN)/python -m benchmarks.gpu.wheels
 
 studies: $(DEV)
 	$(BIN)/python -m benchmarks.studies

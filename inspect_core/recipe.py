@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 
 from inspect_core.features.backbones import Backbone, shared
-from inspect_core.features.extraction import FeatureExtractor, embed
+from inspect_core.features.extraction import FeatureExtractor, embed, rows_of
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
-from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.methods.registry import JOIN
-from inspect_core.recipe_format.photo_inspector import PhotoInspector
+from inspect_core.recipe_format.photo_inspector import PhotoInspector, PlacedPhoto
 from inspect_core.recipe_format.recorded_photos import (
     CalibrationPhoto,
     ChallengePart,
@@ -174,14 +173,21 @@ class LoadedRecipe(PhotoInspector):
         """What runs the network, in words."""
         return self.backbone.engine
 
-    def compute_map(
-        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
-    ) -> Sequence[np.ndarray]:
-        features, *further_outputs = (
-            self.extractor.describe(image, placement, picture) if head else (self.extractor.features_of_input(picture),)
-        )
-        errors = joined_errors(self.recipe.views, features, self.recipe.live_values)
-        return to_pixels(errors, self.map_size, sigma=SIGMA), *further_outputs
+    @property
+    def at_once(self) -> int:
+        return self.extractor.at_once
+
+    def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
+        pictures = [photo.picture for photo in photos]
+        further: list[tuple[np.ndarray, ...]] = [()] * len(photos)
+        if head:
+            features, embeddings, logits = self.extractor.describe(pictures, [photo.whole for photo in photos])
+            further = [(embeddings[i : i + 1], logits[i : i + 1]) for i in range(len(photos))]
+        else:
+            features = self.extractor.features_of_inputs(pictures)
+        errors = joined_errors(self.recipe.views, rows_of(features), self.recipe.live_values)
+        maps = [to_pixels(errors_of_photo, self.map_size, sigma=SIGMA) for errors_of_photo in errors]
+        return [(anomaly_map, *outputs) for anomaly_map, outputs in zip(maps, further, strict=True)]
 
     def embed(self, picture: np.ndarray) -> np.ndarray:
         return embed(picture, self.backbone)

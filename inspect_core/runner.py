@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from inspect_core.images.photo_reader import read_bytes, squash
-from inspect_core.images.placement import Placement
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format import arrays, golden_images, recipe_package, recorded_photos
-from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, read_facts
+from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, PlacedPhoto, read_facts
 from inspect_core.recipe_format.recipe_package import RecipeError, recipe_errors
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 from inspect_core.scoring.anomaly_map import AREA
@@ -42,19 +41,19 @@ class ExportedModel(PhotoInspector):
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]
             self._whole = _session(graphs, recipe_package.TILES_TO_MAP, cells, [MAP], threads)
 
-    def compute_map(
-        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
-    ) -> Sequence[np.ndarray]:
-        names = [EMBEDDING, LOGITS] if head else []
-        if self.tiles is None:
-            anomaly_map, *further_outputs = self._run(picture[None], [MAP, *names])
-        else:
-            anomaly_map = self._map_of_tiles(picture, self.tiles)
-            further_outputs = self._run(placement.render(image, self.size)[None], names) if head else []
-        return anomaly_map[0], *further_outputs
+    def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
+        return [self._outputs(photo, [EMBEDDING, LOGITS] if head else []) for photo in photos]
 
     def embed(self, picture: np.ndarray) -> np.ndarray:
         return self._run(squash(picture, self.size)[None], [EMBEDDING])[0][0]
+
+    def _outputs(self, photo: PlacedPhoto, names: list[str]) -> Sequence[np.ndarray]:
+        if self.tiles is None:
+            anomaly_map, *further_outputs = self._run(photo.picture[None], [MAP, *names])
+        else:
+            anomaly_map = self._map_of_tiles(photo.picture, self.tiles)
+            further_outputs = self._run(photo.whole[None], names) if names else []
+        return anomaly_map[0], *further_outputs
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
         """Return (1, H, W): the first graph on each tile, the second on all cells, channels first."""
@@ -62,7 +61,7 @@ class ExportedModel(PhotoInspector):
 
         plan.fill(
             [np.moveaxis(cells, 1, -1) for cells in whole.values()],
-            picture,
+            [picture],
             lambda tiles: [np.moveaxis(cells, 1, -1) for cells in self._run(tiles, list(whole))],
         )
         return np.asarray(self._whole.run([MAP], whole)[0])

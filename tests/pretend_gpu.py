@@ -7,6 +7,7 @@ missing `.cpu()` or a tensor made on the wrong device is found without a driver.
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ class PretendGpu(TorchFunctionMode):
             return _moved(*arguments, **named)
         if function is Tensor.pin_memory:
             return arguments[0]
+        named.pop("pin_memory", None)
         if function in BELOW and any(isinstance(leaf, OnGpu) for leaf in tree_leaves((arguments, named))):
             _refuse_mixed(function, arguments, tree_leaves((arguments, named)))
             return tree_map(_on, function(*tree_map(_off, arguments), **tree_map(_off, named)))
@@ -156,4 +158,9 @@ def pretended() -> Iterator[None]:
         patch.setattr(torch.cuda, "is_available", lambda: True)
         patch.setattr(torch.cuda, "device_count", lambda: 1)
         patch.setattr(torch.cuda, "get_device_name", lambda *_: "pretended GPU")
+        patch.setattr(torch.cuda, "get_device_properties", lambda *_: SimpleNamespace(total_memory=1 << 30))
+        for name in ("empty_cache", "reset_peak_memory_stats"):
+            patch.setattr(torch.cuda, name, lambda: None)
+        patch.setattr(torch.cuda, "max_memory_allocated", lambda: 0)
+        patch.setattr(torch.cuda, "utilization", lambda _: 50)
         yield

@@ -3,15 +3,14 @@
 import textwrap
 from dataclasses import replace
 from inspect import getsource
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
+from inspect_core.features import gpu_batches
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.store import FeatureStore
@@ -27,41 +26,23 @@ from inspect_core.study.study import Study
 from inspect_core.tuning import scatter_points
 from inspect_core.tuning.patch_sample import PatchSample, explained
 from inspect_core.tuning.product_check_training import train_product_check
+from tests.eager import AT_ONCE, batches_of, network
 from tests.pretend_gpu import GPU, OnGpu, pretended
 
-SIZE, GRID = (64, 96), (8, 12)
+GRID = (8, 12)
 SMALL = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
 CPU = torch.device("cpu")
-
-
-class Network(nn.Module):
-    """Two taps with a batch norm, an embedding and logits."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(4)
-        self.first = nn.Sequential(nn.Conv2d(3, 10, 7, stride=4, padding=3), nn.BatchNorm2d(10), nn.Hardtanh())
-        self.second = nn.Sequential(nn.Conv2d(10, 14, 3, stride=4, padding=1), nn.ReLU())
-        self.fc = nn.Linear(14, 9)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        return self.fc(self.second(self.first(images)).mean((2, 3)))
-
-
-def network(device: torch.device) -> Backbone:
-    """The network run by torch on either device."""
-    placed = Network().eval().to(device)
-    return Backbone(
-        name="small", taps=("first", "second"), tap_channels=(10, 14), size=SIZE, mean=(0.5, 0.5, 0.5),
-        sd=(0.25, 0.25, 0.25), device=device, engine="torch", weight_digest="0" * 64, classifier="fc", cache=Path(),
-        _network=lambda: placed,
-    )  # fmt: skip
 
 
 @pytest.fixture
 def fit_on(product, tmp_path, monkeypatch):
     """taught(device, method) is a study of the small product, fitted with the network on the device."""
-    monkeypatch.setattr(Backbone, "_with_onnx", Backbone._with_torch)
+
+    def by_torch(backbone: Backbone, images: np.ndarray, transform, *, head: bool):
+        return batches_of(backbone).run(images, transform, head=head)
+
+    monkeypatch.setattr(Backbone, "_with_onnx", by_torch)
+    monkeypatch.setattr(gpu_batches, "largest_batch", lambda device, size: AT_ONCE)
 
     def study(device: torch.device, method: str) -> Study:
         parameters = {name: value for name, value in SMALL.items() if name in known_parameters(method)}
@@ -152,7 +133,7 @@ def test_the_pretended_gpu_refuses_what_a_gpu_refuses():
 @pytest.mark.parametrize(
     ("function", "right", "wrong", "method"),
     [
-        (photo_features.PhotoFeatures.features_of, "spec_features.cpu().numpy()", "spec_features.numpy()", "pca"),
+        (photo_features.PhotoFeatures._run, "values.cpu() for values in", "values for values in", "pca"),
         (FeatureMap.to, "w0=self.w0.to(device)", "w0=self.w0", "corp"),
         (MappedCovariance._start, "torch.float64, device=shift.device", "torch.float64", "cop"),
     ],

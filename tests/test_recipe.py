@@ -34,13 +34,13 @@ def stored():
 def runs(monkeypatch) -> list[bool]:
     """Every run of the network: whether it went on to the head."""
     results: list[bool] = []
-    run = backbones.Backbone._run
+    run = backbones.Backbone.run
 
-    def counted(self, images, *, head):
+    def counted(self, images, *transform, head=False):
         results.append(head)
-        return run(self, images, head=head)
+        return run(self, images, *transform, head=head)
 
-    monkeypatch.setattr(backbones.Backbone, "_run", counted)
+    monkeypatch.setattr(backbones.Backbone, "run", counted)
     return results
 
 

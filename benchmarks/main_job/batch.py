@@ -20,7 +20,8 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import Outputs, Photo, photos_of, run
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, inspect_photo
+from inspect_core.line.photo_inspection import inspect_photo
+from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos

@@ -79,7 +79,7 @@ def candidates(setting: Setting) -> dict:
             which = [methods.index(method) for method in methods_of(name)]
             watch.start()
             for i in which:
-                views[i].errors(features[i], views[i].start)
+                views[i].errors([features[i]], views[i].start)
             watch.lap(name)
     return results | {f"{side}x{side}": {name: spread(values[2:], "ms") for name, values in watch.took.items()}}
 
@@ -132,7 +132,7 @@ def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> No
     watch.lap("backbone")
     patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=spec.pool, nearest=recipe.nearest_upsampling)
     watch.lap("grid")
-    grid_scores = joined_errors(recipe.views, [patches], recipe.live_values)
+    [grid_scores] = joined_errors(recipe.views, [[patches]], recipe.live_values)
     watch.lap("detector")
     pixel_map = to_pixels(grid_scores, recipe.backbone.size, sigma=SIGMA)
     image_score(pixel_map, area=area)

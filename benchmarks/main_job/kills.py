@@ -70,7 +70,15 @@ class ByBytes:
     challenge_parts: tuple[ChallengePart, ...] = ()
     depth: Depth | None = None
 
-    def inspect(self, image: np.ndarray) -> Verdict:
+    at_once = 1
+
+    def prepare(self, image: np.ndarray) -> np.ndarray:
+        return image
+
+    def compute(self, photos: list[np.ndarray]) -> list[np.ndarray]:
+        return photos
+
+    def judge(self, image: np.ndarray) -> Verdict:
         time.sleep(self.seconds)
         score = float(image[-1, -1, 0])
         return Verdict(score, self.limits.verdict(score), np.full((4, 6), score, np.float32))

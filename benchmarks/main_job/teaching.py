@@ -15,9 +15,9 @@ from benchmarks.measure import Stopwatch, spread
 from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan, split
-from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import CANDIDATES
+from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.threads import cores
 from inspect_core.study.statistics_gathering import SHARD, FitPlan, merged

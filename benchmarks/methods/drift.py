@@ -20,9 +20,9 @@ from inspect_core.images.photo_reader import read
 from inspect_core.images.samples import GOOD, PhotoFile
 from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation
-from inspect_core.line.ordered_pool import in_order
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.runtime import workspace
+from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.spc.drift_signals import DriftSignals
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig

@@ -21,6 +21,7 @@ from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.splitting import train_on_all
+from inspect_core.methods.fitted_method import sweep_errors
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.scoring.anomaly_map import AREA, image_score, to_pixels
 from inspect_core.scoring.limits import limits_from_good
@@ -74,7 +75,7 @@ def _again(study: Study, photo, name: str) -> list[np.ndarray]:
     if name:
         pixels = CHANGES[name](pixels, np.random.default_rng(0))
     features = study.extractor.features(pixels, study.extractor.place(pixels))
-    return [view.sweep(cells, view.stops) for view, cells in zip(study.results.views, features, strict=True)]
+    return sweep_errors([(view, view.stops) for view in study.results.views], [features])[0]
 
 
 def _figures(study: Study, errors: list, repeats: dict[str, list], map_of: Maps) -> dict:

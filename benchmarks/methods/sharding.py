@@ -30,9 +30,9 @@ from benchmarks.methods.sharding_worker import Simulating, block
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Split, scan
 from inspect_core.images.grouping import ungrouped
-from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
+from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.shard_runner import ShardsFailed, in_order, results, stored_results

@@ -82,7 +82,7 @@ def times(study: Study, paths: list[Path]) -> dict:
         watch.took["grid"].append(1000 * join)
         features = extractor.features(pixels)
         watch.start()
-        errors = joined_errors(recipe.views, features, recipe.live_values)
+        [errors] = joined_errors(recipe.views, [features], recipe.live_values)
         watch.lap("detector")
         to_pixels(errors, recipe.map_size, sigma=SIGMA)
         watch.lap("map")

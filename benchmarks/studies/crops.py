@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.extraction import stored_embedding
+from inspect_core.features.extraction import Crop, embeddings_of
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import digest, read, read_mask
@@ -56,7 +56,8 @@ def windows_of(folder: Path, count: int) -> list[np.ndarray]:
 def embedding_of(pixels: np.ndarray, backbone: Backbone, store: FeatureStore) -> np.ndarray:
     """(d,) float32 of (H, W, 3) uint8, from the store where it is."""
     pixels = np.ascontiguousarray(pixels)
-    return stored_embedding(digest(pixels), lambda: pixels, backbone, store)
+    [embedding] = embeddings_of([Crop(digest(pixels), lambda: pixels)], backbone, store)
+    return embedding
 
 
 def _window(sample: PhotoFile, place: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import as_features, full_precision, require_positive, require_samples
+from inspect_core.detectors.checks import as_features, require_positive, require_samples
 from inspect_core.detectors.cop_corp import covariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine, identity_map, precision_of
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
@@ -47,8 +47,7 @@ class NearestNeighbour(Stored):
         x = cosine(x) if self.unit else x
         distances = x.new_empty(math.prod(x.shape[:-1]))
         for place, block in blocks(x, rows=_ROWS):
-            with full_precision():
-                nearness = torch.addmm(self._half_squares, block - self._centre, self._centred.T)
+            nearness = torch.addmm(self._half_squares, block - self._centre, self._centred.T)
             nearest = _largest(nearness)[:, None] if self.k == 1 else nearness.topk(self.k, dim=1).indices
             apart = torch.stack([(block - self.bank[column]).norm(dim=-1) for column in nearest.T])
             distances[place] = apart.amax(0)
@@ -82,10 +81,9 @@ class ParzenWindow(Stored):
         """
         z = as_features(z, name="z", width=self.x.shape[-1], dtype=torch.float64).to(self.x.device)
         scores = z.new_empty(math.prod(z.shape[:-1]))
-        with full_precision():
-            for place, block in blocks(z, rows=_ROWS):
-                exponents = squared_distances(block, self.x).mul_(-0.5 / self.sigma**2)
-                scores[place] = math.log(len(self.x)) - exponents.logsumexp(dim=-1)
+        for place, block in blocks(z, rows=_ROWS):
+            exponents = squared_distances(block, self.x).mul_(-0.5 / self.sigma**2)
+            scores[place] = math.log(len(self.x)) - exponents.logsumexp(dim=-1)
         return scores.view(z.shape[:-1])
 
 
@@ -105,10 +103,9 @@ class OneClassMachine(Stored):
         """
         z = as_features(z, name="z", width=self.support.shape[-1], dtype=torch.float64).to(self.support.device)
         scores = z.new_empty(math.prod(z.shape[:-1]))
-        with full_precision():
-            for place, block in blocks(z, rows=_ROWS):
-                values = squared_distances(block, self.support).mul_(-0.5 / self.sigma**2).exp_()
-                scores[place] = self.offset - values @ self.dual
+        for place, block in blocks(z, rows=_ROWS):
+            values = squared_distances(block, self.support).mul_(-0.5 / self.sigma**2).exp_()
+            scores[place] = self.offset - values @ self.dual
         return scores.view(z.shape[:-1])
 
 
@@ -139,10 +136,9 @@ def spread_out(x: Tensor, count: int) -> Tensor:
     if len(x) <= count:
         return x
     centred = x - x.mean(0)
-    with full_precision():
-        _, axes = torch.linalg.eigh((centred.T @ centred).double())
-        # A row for each component, and NumPy: torch takes three times as long for products with so few components.
-        sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:].to(x.dtype)).float().cpu().numpy().T)
+    _, axes = torch.linalg.eigh((centred.T @ centred).double())
+    # A row for each component, and NumPy: torch takes three times as long for products with so few components.
+    sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:].to(x.dtype)).float().cpu().numpy().T)
     squares = np.square(sketch).sum(0)
     chosen = [int(squares.argmin())]
     apart = np.full_like(squares, np.inf)

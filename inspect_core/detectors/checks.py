@@ -1,8 +1,5 @@
 """Checks of the input of every detector: one place, one wording."""
 
-import contextlib
-from collections.abc import Generator
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -62,14 +59,3 @@ def require_positive(value: float, *, name: str, cure: str) -> None:
     """Raise ValueError naming argument, value and cure unless value is a finite number above 0."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} is {value}, which is not a positive number; {cure}")
-
-
-@contextlib.contextmanager
-def full_precision() -> Generator[None]:
-    """Matrix products in true float32 on a GPU while inside: TF32 keeps 10 bits, too few for these methods."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import as_features, full_precision, require_samples
+from inspect_core.detectors.checks import as_features, require_samples
 from inspect_core.detectors.cop_corp.feature_maps import precision_of
 from inspect_core.detectors.kernels import GaussianKernel, Kernel, PolynomialKernel
 from inspect_core.detectors.patch_rows import blocks
@@ -113,9 +113,8 @@ class KernelPCA:
     def _scores(self, z: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
         z = as_features(z, name="z", width=self.x.shape[-1], dtype=torch.float64).to(self.x.device)
         scores = z.new_empty(len(qs), math.prod(z.shape[:-1]))
-        with full_precision():
-            for place, block in blocks(z, rows=_ROWS):
-                self._score_block(block, qs, out=scores[:, place])
+        for place, block in blocks(z, rows=_ROWS):
+            self._score_block(block, qs, out=scores[:, place])
         return scores.view(len(qs), *z.shape[:-1])
 
     def _score_block(self, block: Tensor, qs: Sequence[int], *, out: Tensor) -> None:
@@ -195,11 +194,10 @@ def _fit(x: Tensor | np.ndarray, kernel: Kernel, *, q: int | None) -> KernelPCA:
         )
     if q is not None:
         _require_count(q)
-    with full_precision():
-        matrix = kernel(x, x)
-        row_mean = matrix.mean(dim=-1)
-        largest = matrix.abs().max()
-        centred = matrix.sub_(row_mean).sub_(row_mean[:, None]).add_(row_mean.mean())
+    matrix = kernel(x, x)
+    row_mean = matrix.mean(dim=-1)
+    largest = matrix.abs().max()
+    centred = matrix.sub_(row_mean).sub_(row_mean[:, None]).add_(row_mean.mean())
     eigenvalues, vectors = torch.linalg.eigh(centred)
     eigenvalues, vectors = eigenvalues.flip(-1), vectors.flip(-1)
     # A relative cut alone would keep directions that are only the rounding of a wide kernel's nearly equal entries.

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -19,15 +19,14 @@ from torch import Tensor, nn
 
 from inspect_core.features import lite_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, BackboneSpec, spec_of, timm_stages
+from inspect_core.features.gpu_batches import GpuBatches, Outputs, engine_on
 from inspect_core.features.onnx_graph import OnnxGraph, Used, load_or_export, use_cached
-from inspect_core.features.tapped_network import CALLS, SIDE, TappedNetwork, channels_of, check_taps
+from inspect_core.features.tapped_network import SIDE, TappedNetwork, channels_of, check_taps
 from inspect_core.features.weights import TorchNetwork, WeightsFile, find_weights, read_weights, require_weights
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import limit_math_threads
 
 limit_math_threads()
-
-GPU_BATCH = 8
 
 
 def available() -> tuple[str, ...]:
@@ -74,21 +73,53 @@ class Backbone:
         The first call on a CPU may export the network to `cache` (seconds). Raises ValueError for images of another
         shape or dtype.
         """
-        return self._run(images, head=False)
+        return self.run(images)
 
     def embed(self, images: np.ndarray) -> Tensor:
         """Penultimate features (n, d) float32: what enters the last linear layer. Otherwise as tap_maps."""
-        return self._run(images, head=True)[-2]
+        return self.run(images, head=True)[-2]
 
     def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         """Return (tap maps, embedding, logits) in one pass; logits: scores before softmax, (n, classes) float32."""
-        *maps, embedding, logits = self._run(images, head=True)
+        *maps, embedding, logits = self.run(images, head=True)
         return tuple(maps), embedding, logits
+
+    def run(
+        self,
+        images: np.ndarray,
+        transform: Callable[[Outputs], Outputs] = lambda outputs: outputs,
+        *,
+        head: bool = False,
+    ) -> Outputs:
+        """Return what `transform` makes of the maps and, with `head`, of embedding and logits too.
+
+        transform: given those of a whole batch, returns tensors with a row for each image. Raises as tap_maps, and
+        ValueError where the GPU's memory does not suffice.
+        """
+        if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
+            kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
+            raise ValueError(f"images is {kind}; give a NumPy array of uint8, RGB, 0 to 255")
+        if images.ndim != 4 or images.shape[1:] != (*self.size, 3):
+            height, width = self.size
+            squashed = f"give (n, {height}, {width}, 3), squashed to the backbone's size"
+            raise ValueError(f"images has shape {images.shape}; {squashed}")
+        if self.device.type == "cuda":
+            return self._batches.run(images, transform, head=head)
+        return self._with_onnx(images, transform, head=head)
 
     @property
     def at_once(self) -> int:
         """Images that are best passed at once; more save no time per image."""
-        return GPU_BATCH if self.device.type == "cuda" else 1
+        return self._batches.at_once if self.device.type == "cuda" else 1
+
+    @property
+    def remark(self) -> str:
+        """What an engineer should know of how it runs, a sentence; usually ""."""
+        return self._batches.remark if self.device.type == "cuda" else ""
+
+    @cached_property
+    def _batches(self) -> GpuBatches:
+        return GpuBatches(self._tapped, self.device, self.size)
 
     @property
     def embedding_width(self) -> int:
@@ -113,16 +144,6 @@ class Backbone:
             raise ValueError(f"{self.name} does not end in a linear layer, so it has no embedding or logits to give")
         return head
 
-    def _run(self, images: np.ndarray, *, head: bool) -> tuple[Tensor, ...]:
-        if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
-            kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
-            raise ValueError(f"images is {kind}; give a NumPy array of uint8, RGB, 0 to 255")
-        if images.ndim != 4 or images.shape[1:] != (*self.size, 3):
-            height, width = self.size
-            squashed = f"give (n, {height}, {width}, 3), squashed to the backbone's size"
-            raise ValueError(f"images has shape {images.shape}; {squashed}")
-        return self._with_torch(images, head) if self.device.type == "cuda" else self._with_onnx(images, head)
-
     def copied(self, *, head: bool) -> TappedNetwork:
         """Return a copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
 
@@ -142,27 +163,14 @@ class Backbone:
         classifier = self.classifier if head else ""
         return TappedNetwork(self._network(), self.taps, mean=self.mean, sd=self.sd, classifier=classifier).eval()
 
-    def _with_torch(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
-        """Eager torch in padded batches of GPU_BATCH, in full float32: TF32 would keep 10 bits of each product."""
-        exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
-        tapped = self._tapped(head).to(self.device)
-        batches = []
-        with self._lock, CALLS, exact, torch.no_grad():
-            for start in range(0, max(len(images), 1), GPU_BATCH):
-                part = images[start : start + GPU_BATCH]
-                padded = np.zeros((GPU_BATCH, *self.size, 3), np.uint8)
-                padded[: len(part)] = part
-                outputs = tapped(torch.from_numpy(padded).to(self.device))
-                batches.append([output[: len(part)] for output in outputs])
-        joined = (torch.cat(parts) for parts in zip(*batches, strict=True))
-        return tuple(values.permute(0, 2, 3, 1).contiguous() if values.ndim == 4 else values for values in joined)
-
-    def _with_onnx(self, images: np.ndarray, head: bool) -> tuple[Tensor, ...]:
-        """Return ONNX Runtime, image by image."""
+    def _with_onnx(self, images: np.ndarray, transform: Callable[[Outputs], Outputs], *, head: bool) -> Outputs:
+        """Run ONNX Runtime, image by image."""
         graph = self._graph(head)
         rows = [graph.run(image) for image in images] or [graph.run(np.zeros((*self.size, 3), np.uint8))]
-        outputs = ([_channels_last(torch.from_numpy(value)) for value in column] for column in zip(*rows, strict=True))
-        return tuple(torch.cat(column) if len(column) > 1 else column[0][: len(images)] for column in outputs)
+        made = [transform(tuple(_channels_last(torch.from_numpy(value)) for value in row)) for row in rows]
+        return tuple(
+            torch.cat(column) if len(column) > 1 else column[0][: len(images)] for column in zip(*made, strict=True)
+        )
 
     def _graph(self, head: bool) -> OnnxGraph:
         with self._lock:
@@ -235,7 +243,7 @@ def load(
         mean=spec.mean,
         sd=spec.sd,
         device=target,
-        engine=f"torch on {target} ({torch.cuda.get_device_name(target)})" if on_gpu else "ONNX Runtime on the CPU",
+        engine=engine_on(target, tuple(size)) if on_gpu else "ONNX Runtime on the CPU",
         weight_digest=file.digest,
         classifier=spec.classifier,
         cache=cache,

@@ -3,10 +3,10 @@
 import contextlib
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from inspect_core.images.photo_reader import squash
 from inspect_core.images.placement import Placement, place
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format.arrays import photo_bytes
+from inspect_core.runtime.ordered_pool import in_batches
 from inspect_core.scoring.anomaly_map import default_area
 
 
@@ -29,27 +30,56 @@ def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
     return backbone.embed(squash(pixels, backbone.size)[None])[0].cpu().numpy()
 
 
-def stored_embedding(
-    digest: str,
-    pixels: Callable[[], np.ndarray],
-    backbone: Backbone,
-    store: FeatureStore,
-    box: Box | None = None,
-    alignment: Alignment | None = None,
-) -> np.ndarray:
-    """As `embed`, of the photo with this digest or of the square around a box on it, from the store if it is there.
+class Crop(NamedTuple):
+    """A photo, or the square around a box on it, of which the embedding is asked for.
 
-    pixels: returns its (H, W, 3) uint8 as placed, called only if they are not; alignment: by which it is laid over a
-    reference, None as it was taken. Raises what `pixels` raises.
+    digest: of the photo; pixels: returns its (H, W, 3) uint8 as placed.
     """
-    parts = (backbone.name, backbone.weight_digest, backbone.size, backbone.engine, box, alignment and alignment.digest)
-    key = f"{digest}-{hashlib.sha256(repr(parts).encode()).hexdigest()}-embedding"
-    embedding = store.get(key, (backbone.embedding_width,))
-    if embedding is None:
-        embedding = embed(crop_square(pixels(), box), backbone)
-        with contextlib.suppress(OSError):  # with a full disk it is computed again next time
-            store.put(key, embedding)
-    return embedding
+
+    digest: str
+    pixels: Callable[[], np.ndarray]
+    box: Box | None = None
+
+
+def embeddings_of(
+    crops: Iterable[Crop], backbone: Backbone, store: FeatureStore, alignment: Alignment | None = None
+) -> Generator[np.ndarray]:
+    """Yield `embed` of each crop, in their order, from the store where it is there; else pixels are asked for.
+
+    alignment: by which photos are laid over a reference, None as they were taken. Raises what `pixels` raises.
+    """
+
+    def key_of(crop: Crop) -> str:
+        network = backbone.name, backbone.weight_digest, backbone.size, backbone.engine
+        parts = repr((*network, crop.box, alignment and alignment.digest))
+        return f"{crop.digest}-{hashlib.sha256(parts.encode()).hexdigest()}-embedding"
+
+    def look(crop: Crop) -> tuple[str, np.ndarray]:
+        """Return a key and what the network is to see, or no key and the embedding that is stored under it."""
+        key = key_of(crop)
+        stored = store.get(key, (backbone.embedding_width,))
+        if stored is not None:
+            return "", stored
+        return key, squash(crop_square(crop.pixels(), crop.box), backbone.size)
+
+    def compute(looked: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
+        pictures = [picture for key, picture in looked if key]
+        embeddings = iter(backbone.embed(np.stack(pictures)).cpu().numpy() if pictures else ())
+        return [(key, next(embeddings) if key else stored) for key, stored in looked]
+
+    def keep(computed: tuple[str, np.ndarray]) -> np.ndarray:
+        key, embedding = computed
+        if key:
+            with contextlib.suppress(OSError):  # with a full disk it is computed again next time
+                store.put(key, embedding)
+        return embedding
+
+    return in_batches(look, compute, keep, crops, at_once=backbone.at_once)
+
+
+def rows_of(views: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:
+    """Return the features of each of n photos, (1, h, w, k) for each view, given (n, h, w, k) for each."""
+    return [tuple(values[i : i + 1] for values in views) for i in range(len(views[0]))] if views else []
 
 
 def published_with_nearest(backbone: str) -> bool:
@@ -87,8 +117,8 @@ class FeatureExtractor:
 
     grid: (h, w) patches; looks: one for each detector; nearest_upsampling: repeat coarse taps instead of interpolating;
     alignment: photos are laid over its reference, None takes them as they are; tiles: how large photos are cut, None
-    squashes them to the network's input. One photo is processed at a time, so its features never depend on its
-    neighbours. Raises ValueError for tiles of another grid, or of another size than the network's input.
+    squashes them to the network's input. A photo's features never depend on the others of its batch. Raises ValueError
+    for tiles of another grid, or of another size than the network's input.
     """
 
     backbone: Backbone
@@ -167,43 +197,54 @@ class FeatureExtractor:
 
         placement: of the photo; found by `place` when not given. Raises NotLocated as `place`.
         """
-        return self.features_of_input(self.network_input(pixels, placement))
+        return self.features_of_inputs([self.network_input(pixels, placement)])
 
-    def features_of_input(self, picture: np.ndarray) -> tuple[Tensor, ...]:
-        """Return the features of what `network_input` returns.
+    @property
+    def at_once(self) -> int:
+        """Photos that are best passed at once: their tiles fill a batch of the network."""
+        tiles = 1 if self.tiles is None else len(self.tiles.tiles)
+        return max(1, self.backbone.at_once // tiles)
+
+    def features_of_inputs(self, pictures: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
+        """Return (n, h, w, k) float32 for each look, of n >= 1 pictures that `network_input` returns.
 
         Neighbours of tiles are averaged last, over the whole grid: within a tile the average would take in cells
         beside the cut.
         """
         if (plan := self.tiles) is None:
-            return self._join(self.backbone.tap_maps(picture[None]))
-        whole = tuple(torch.empty(shape, device=self.backbone.device) for shape in self.shapes)
-        grid = plan.tile_grid
+            return self.backbone.run(np.stack(pictures), self._join)
+        whole = [torch.empty((len(pictures), *shape[1:]), device=self.backbone.device) for shape in self.shapes]
 
-        def see(tiles: np.ndarray) -> list[Tensor]:
-            maps = self.backbone.tap_maps(tiles)
-            return [self._joined(spec, maps, grid) for spec in self.looks]
+        def joined(maps: tuple[Tensor, ...], grid: tuple[int, int] = plan.tile_grid) -> tuple[Tensor, ...]:
+            return tuple(self._joined(spec, maps, grid) for spec in self.looks)
 
-        plan.fill(whole, picture, see, at_once=self.backbone.at_once)
+        def see(tiles: np.ndarray) -> Sequence[Tensor]:
+            return self.backbone.run(tiles, joined)
+
+        plan.fill(whole, pictures, see, at_once=self.backbone.at_once)
         return tuple(
             average_neighbours(cells, spec.pool).contiguous() for spec, cells in zip(self.looks, whole, strict=True)
         )
 
     def describe(
-        self, pixels: np.ndarray, placement: Placement | None = None, picture: np.ndarray | None = None
+        self, pictures: Sequence[np.ndarray], wholes: Sequence[np.ndarray]
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
-        """Return (`features`, embedding (1, d), logits (1, c)) of one photo; both of the whole photo, also with tiles.
+        """Return (`features_of_inputs`, embeddings (n, d), logits (n, c)) of n >= 1 photos.
 
-        picture: of `network_input`, when already made. The features are equal to the bit to those of `features`, which
-        stops at the last tap and is quicker. Raises NotLocated, and ValueError for a network without a last linear
-        layer.
+        wholes: of `whole_network_input`, the pictures themselves without tiles: embedding and logits are of the whole
+        photo. The features are equal to the bit to those of `features_of_inputs`, which stops at the last tap and is
+        quicker. Raises ValueError for a network without a last linear layer.
         """
-        placement = placement or self.place(pixels)
-        picture = self.network_input(pixels, placement) if picture is None else picture
-        whole = picture if self.tiles is None else self.whole_network_input(pixels, placement)
-        maps, embedding, logits = self.backbone.describe(whole[None])
-        features = self._join(maps) if self.tiles is None else self.features_of_input(picture)
-        return features, embedding.cpu().numpy(), logits.cpu().numpy()
+        if self.tiles is not None:
+            _, embeddings, logits = self.backbone.describe(np.stack(wholes))
+            return self.features_of_inputs(pictures), embeddings.cpu().numpy(), logits.cpu().numpy()
+
+        def joined(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            *maps, embeddings, logits = outputs
+            return *self._join(tuple(maps)), embeddings, logits
+
+        *features, embeddings, logits = self.backbone.run(np.stack(pictures), joined, head=True)
+        return tuple(features), embeddings.cpu().numpy(), logits.cpu().numpy()
 
     def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
         """Return (height, width, 3) uint8: a photo as the network sees it, whole or in tiles; else as `features`."""

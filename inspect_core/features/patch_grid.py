@@ -36,17 +36,19 @@ def join_taps(
     pool: odd side of the square of patches over which every patch is averaged at the end, 1 for none. Beyond the border
     counts as zero: at the border the network saw its own padding and patches vary more, and this keeps their distances
     from hiding those of true defects.
-    Images are joined one at a time, so a row of the result does not depend, to the bit, on the others.
+    On a CPU images are joined one at a time, so a row of the result does not depend, to the bit, on the others; on a
+    GPU together, in the batches of one size in which its network gives them.
     Projecting each level before resizing is exact: W^T resize(x) = resize(W^T x).
     Raises ValueError when the maps, the projection, the grid or pool do not fit together.
     """
     maps = [_as_map(values, position) for position, values in enumerate(tap_maps)]
     _check(maps, grid, pool)
     rows = _rows(projection, maps)
-    photos = ([values[i : i + 1] for values in maps] for i in range(len(maps[0])))
-    images = [_join_one(photo_maps, rows, grid, pool, nearest) for photo_maps in photos]
-    if images:
-        return (torch.cat(images) if len(images) > 1 else images[0]).contiguous()
+    together = max(1, len(maps[0])) if maps[0].device.type == "cuda" else 1
+    batches = ([values[i : i + together] for values in maps] for i in range(0, len(maps[0]), together))
+    joined = [_join_batch(batch, rows, grid, pool, nearest) for batch in batches]
+    if joined:
+        return (torch.cat(joined) if len(joined) > 1 else joined[0]).contiguous()
     width = sum(values.shape[3] for values in maps) if rows is None else rows[0].shape[1]
     return torch.empty((0, *grid, width), device=maps[0].device)
 
@@ -59,7 +61,9 @@ def average_neighbours(patches: Tensor, pool: int) -> Tensor:
     return means.permute(0, 2, 3, 1)
 
 
-def _join_one(maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, int], pool: int, nearest: bool) -> Tensor:
+def _join_batch(
+    maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, int], pool: int, nearest: bool
+) -> Tensor:
     shrunk = [_shrink(values, grid) for values in maps]
     if rows is None:
         return average_neighbours(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
@@ -70,7 +74,7 @@ def _join_one(maps: list[Tensor], rows: list[Tensor] | None, grid: tuple[int, in
 
 
 def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
-    """Return (1, h_l, w_l, d) averaged down to at most `grid`."""
+    """Return (n, h_l, w_l, d) averaged down to at most `grid`."""
     cells = (min(values.shape[1], grid[0]), min(values.shape[2], grid[1]))
     if cells == tuple(values.shape[1:3]):
         return values
@@ -78,7 +82,7 @@ def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
 
 
 def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
-    """Return (1, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
+    """Return (n, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
     if tuple(values.shape[1:3]) == tuple(grid):
         return values
     mode, corners = ("nearest-exact", None) if nearest else ("bilinear", False)
@@ -87,9 +91,9 @@ def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
 
 
 def _project(values: Tensor, rows: Tensor) -> Tensor:
-    """Return (1, h, w, d) @ (d, k)."""
-    _, height, width, channels = values.shape
-    return (_aligned(values).reshape(-1, channels) @ rows).reshape(1, height, width, -1)
+    """Return (n, h, w, d) @ (d, k)."""
+    count, height, width, channels = values.shape
+    return (_aligned(values).reshape(-1, channels) @ rows).reshape(count, height, width, -1)
 
 
 def _aligned(values: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -124,19 +124,24 @@ class TilePlan:
         return picture[tile.top : tile.top + self.tile[0], tile.left : tile.left + self.tile[1]]
 
     def fill(
-        self, whole: Sequence[Any], picture: np.ndarray, see: Callable[[np.ndarray], Iterable[Any]], *, at_once: int = 1
+        self,
+        whole: Sequence[Any],
+        pictures: Sequence[np.ndarray],
+        see: Callable[[np.ndarray], Iterable[Any]],
+        *,
+        at_once: int = 1,
     ) -> None:
-        """Fill arrays or tensors (1, h, w, k) of the whole grid, tile after tile, so that only the kept cells of each
-        tile take memory that grows with the photo.
+        """Fill arrays or tensors (n, h, w, k) of the whole grids of n pictures, some tiles after the other, so that
+        only the kept cells of each tile take memory that grows with the photo.
 
-        see: from (n, H, W, 3) uint8 tiles to their cells (n, h, w, k) for each of `whole`; at_once: largest n.
+        see: from (m, H, W, 3) uint8 tiles to their cells (m, h, w, k) for each of `whole`; at_once: largest m.
         """
-        for first in range(0, len(self.tiles), at_once):
-            tiles = self.tiles[first : first + at_once]
-            features = see(np.stack([self.cut(picture, tile) for tile in tiles]))
-            for cells_of_all, of_tiles in zip(whole, features, strict=True):
-                for tile, cells in zip(tiles, of_tiles, strict=True):
-                    cells_of_all[0][tile.cells] = cells[tile.local_cells]
+        cuts = ((number, picture, tile) for number, picture in enumerate(pictures) for tile in self.tiles)
+        while batch := list(islice(cuts, at_once)):
+            features = see(np.stack([self.cut(picture, tile) for _, picture, tile in batch]))
+            for grids, of_tiles in zip(whole, features, strict=True):
+                for (number, _, tile), cells in zip(batch, of_tiles, strict=True):
+                    grids[number][tile.cells] = cells[tile.local_cells]
 
     @property
     def largest_k(self) -> int:

@@ -11,14 +11,15 @@ from inspect_core.images.archives import unpacked
 from inspect_core.images.folders import photos_of_list
 from inspect_core.images.listing import photos_in
 from inspect_core.images.manifests.photo_list import is_list
+from inspect_core.images.photo_reader import read
 from inspect_core.line.batch_report import check_report, pictures_of, worst_rows, write_report
 from inspect_core.line.confusion import with_truth
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.map_folder import MapFolder, render_map_files
-from inspect_core.line.ordered_pool import in_order
+from inspect_core.line.photo_inspection import InspectedPhoto, inspect_photos
 from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
-from inspect_core.line.result_row import ResultRow, apply_strict_mode, file_digest, inspect_photo, is_strict_review
+from inspect_core.line.result_row import ResultRow, apply_strict_mode, file_digest, is_strict_review
 from inspect_core.line.verdict_table import check_table, write_table, write_workbook
 from inspect_core.recipe_format.output_paths import require_distinct_paths
 from inspect_core.recipe_format.spreadsheet import POINT, require_own_workbook
@@ -181,17 +182,20 @@ def _reusable_rows(
 
 
 def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[RenderedRow]:
-    endings = () if maps is None else maps.endings
-    return in_order(lambda photo: inspect_and_render(inspector, *photo, endings), photos)
+    return inspect_and_render(inspector, photos, () if maps is None else maps.endings)
 
 
-def inspect_and_render(inspector: Inspector, name: str, path: Path, endings: Sequence[str]) -> RenderedRow:
-    """Return one photo judged, with its maps for these endings."""
-    inspected = inspect_photo(inspector, name, path)
-    if inspected.picture is None or inspected.verdict is None:
-        return inspected.row, inspected.file_sha256, {}
-    maps = render_map_files(inspected.picture.pixels, inspected.verdict, inspected.row.review, endings)
-    return inspected.row, inspected.file_sha256, maps
+def inspect_and_render(inspector: Inspector, photos: Sequence[Photo], endings: Sequence[str]) -> Generator[RenderedRow]:
+    """Yield the photos judged, in their order, with their maps for these endings."""
+
+    def render(inspected: InspectedPhoto) -> RenderedRow:
+        row, verdict, maps = inspected.row, inspected.verdict, {}
+        if verdict is not None and endings:
+            picture = inspected.picture or read(inspected.path, inspector.depth)
+            maps = render_map_files(picture.pixels, verdict, row.review, endings)
+        return row, inspected.file_sha256, maps
+
+    return inspect_photos(inspector, photos, render)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, inspect_photo
+from inspect_core.line.photo_inspection import inspect_photo
+from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.output_paths import require_own_file
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.verdict import ALL_VERDICTS, REVIEW_REASONS, VERDICT_PHRASES

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from inspect_core.images.listing import photos_in
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, inspect_photo
+from inspect_core.line.photo_inspection import inspect_photos
+from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.recorded_photos import ChallengePart, margin
 from inspect_core.verdict import PARTLY_OUT
 
@@ -44,7 +45,9 @@ def challenge(inspector: Inspector, photos: Mapping[str, Path]) -> list[Challeng
     """
     if not inspector.challenge_parts:
         raise ValueError(f"{inspector.product} has no challenge parts; add some first")
-    return [_answer(inspector, part, photos.get(part.name)) for part in inspector.challenge_parts]
+    there = [photos[part.name] for part in inspector.challenge_parts if part.name in photos]
+    rows = (inspected.row for inspected in inspect_photos(inspector, [(path.name, path) for path in there]))
+    return [_answer(inspector, part, next(rows) if part.name in photos else None) for part in inspector.challenge_parts]
 
 
 def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Path]) -> tuple[ChallengePart, ...]:
@@ -54,8 +57,9 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
     that is accepted, and a score right at a limit: such parts would only prove that the recipe is wrong.
     """
     parts: dict[str, ChallengePart] = {}
-    for path, is_good in [*((path, True) for path in good), *((path, False) for path in defects)]:
-        inspected = inspect_photo(inspector, path.name, path)
+    photos = [*((path, True) for path in good), *((path, False) for path in defects)]
+    inspected_photos = inspect_photos(inspector, [(path.name, path) for path, _ in photos])
+    for (path, is_good), inspected in zip(photos, inspected_photos, strict=True):
         if inspected.verdict is None or inspected.verdict.score is None:
             raise ValueError(f"{path.name}: {inspected.row.reason}")
         word, score = inspected.verdict.verdict, inspected.verdict.score
@@ -98,11 +102,11 @@ def result_facts(answer: ChallengeResult) -> dict:
     return expected | facts | {"margin_had": margin_had}
 
 
-def _answer(inspector: Inspector, part: ChallengePart, path: Path | None) -> ChallengeResult:
+def _answer(inspector: Inspector, part: ChallengePart, row: ResultRow | None) -> ChallengeResult:
+    """row: of the photo of the part, None without one."""
     had = part.margin(inspector.limits)
-    if path is None:
+    if row is None:
         return ChallengeResult(part, NO_PHOTO, None, "", had, None, False, "no photo of this part; take one now")
-    row = inspect_photo(inspector, path.name, path).row
     now, has_margin = None, False
     if row.score is None:
         words = row.reason

@@ -1,6 +1,7 @@
 """The interface by which batch and watch folder inspect photos: a recipe with torch, or an exported one without."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,7 +11,9 @@ from inspect_core.verdict import Limits, Verdict
 
 
 class Inspector(Protocol):
-    """A loaded recipe. `inspect` may be called from several threads at once.
+    """A loaded recipe. Its methods may be called from several threads at once.
+
+    A photo is inspected in three steps: `prepare`, `compute` for up to `at_once` photos together, `judge`.
 
     product: its name; digest: of the recipe; limits, area: in force, the area in pixels of the map; good_scores: (n,)
     float64, ascending, of the good parts that set the limits; calibration_digests: digests of their photos;
@@ -39,6 +42,17 @@ class Inspector(Protocol):
     @property
     def release(self) -> str: ...
 
-    def inspect(self, image: np.ndarray) -> Verdict:
-        """Return the verdict on (H, W, 3) uint8 RGB of any size. Raises ValueError when it cannot be judged."""
+    @property
+    def at_once(self) -> int: ...
+
+    def prepare(self, image: np.ndarray) -> Any:
+        """Return (H, W, 3) uint8 RGB of any size with everything that is done before the network runs."""
+        ...
+
+    def compute(self, photos: Sequence[Any]) -> Sequence[Any]:
+        """Return prepared photos with what the network says of them. Raises ValueError as `judge`."""
+        ...
+
+    def judge(self, photo: Any) -> Verdict:
+        """Return the verdict on a computed photo. Raises ValueError when it cannot be judged."""
         ...

@@ -1,18 +1,13 @@
-"""One photo of a batch or a watched folder: judged, or not judged with the reason; always one row."""
+"""The row of one photo of a batch or a watched folder: judged, or not judged with the reason."""
 
 import hashlib
-import time
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read
 from inspect_core.line.common_cause import Remark
 from inspect_core.line.inspector import Inspector
-from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Verdict
+from inspect_core.verdict import NOT_JUDGED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,43 +61,10 @@ class ResultRow:
 COLUMNS = tuple(field.name for field in fields(ResultRow))
 
 
-@dataclass(frozen=True, eq=False)
-class InspectedPhoto:
-    """A row with what it was made of: file_sha256 is that of the photo's file, "" when it could not be read."""
-
-    row: ResultRow
-    file_sha256: str
-    picture: DecodedPhoto | None = None
-    verdict: Verdict | None = None
-
-
 def uninspected_row(inspector: Inspector, name: str, *, reason: str = "") -> ResultRow:
     """Return the row of a photo that is not judged, by the recipe in force."""
     limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
     return ResultRow(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
-
-
-def inspect_photo(inspector: Inspector, name: str, path: Path, *, file: str = "") -> InspectedPhoto:
-    """Read and inspect one photo. Any problem with it becomes the reason of a row that is not judged.
-
-    file: SHA-256 of the file, if already known.
-    """
-    row = uninspected_row(inspector, name)
-    began = time.perf_counter()
-    picture = None
-    verdict = None
-    try:
-        file = file or file_digest(path)
-        picture = read(path, inspector.depth)
-        verdict = inspector.inspect(picture.pixels)
-        row = _with_verdict(row, verdict, picture.digest, inspector.good_scores)
-    except ImageError as error:
-        row = replace(row, reason=f"{error.reason}; {error.remedy}")
-    except Exception as error:  # whatever a graph raises: ONNX Runtime's errors derive from Exception alone
-        row = replace(row, digest=picture.digest if picture else "", reason=str(error) or type(error).__name__)
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    took = 1000 * (time.perf_counter() - began)
-    return InspectedPhoto(replace(row, time=now, milliseconds=round(took, 1)), file, picture, verdict)
 
 
 def apply_strict_mode(row: ResultRow) -> ResultRow:
@@ -123,26 +85,3 @@ def file_digest(path: Path) -> str:
         return ""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _with_verdict(row: ResultRow, verdict: Verdict, digest: str, good: np.ndarray) -> ResultRow:
-    kind, probability = verdict.defect_type or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
-    row = replace(
-        row,
-        digest=digest,
-        verdict=verdict.verdict,
-        product_check=verdict.product_check or "",
-        photo_deviation=verdict.photo_deviation,
-        defect_type=kind,
-        defect_type_probability=probability,
-        reason=verdict.reason or "",
-        **asdict(verdict.inputs),
-    )
-    if (score := verdict.score) is None:
-        return row
-    share = round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1) if len(good) else None
-    region_x, region_y = verdict.region_place
-    areas = [region.area for region in verdict.regions]
-    largest = max(areas, default=0)
-    row = replace(row, score=score, percentile_among_good=share, region_x=region_x, region_y=region_y)
-    return replace(row, regions=len(areas), largest_region_pixels=largest)

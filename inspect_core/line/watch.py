@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from inspect_core.images.listing import is_clutter, is_image, walk
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.ordered_pool import in_order
 from inspect_core.line.photo_claims import (
     CLAIMED,
     claim,
@@ -29,11 +28,13 @@ from inspect_core.line.photo_claims import (
     release_claim,
     remove_if_empty,
 )
+from inspect_core.line.photo_inspection import PhotoInspection, compute, finish, prepare
 from inspect_core.line.record import Facts, Record, facts_of, key_of
-from inspect_core.line.result_row import apply_strict_mode, file_digest, inspect_photo
+from inspect_core.line.result_row import apply_strict_mode, file_digest
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
+from inspect_core.runtime.ordered_pool import in_batches
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in ALL_VERDICTS}
@@ -59,13 +60,18 @@ class _FileState(NamedTuple):
 
 
 class _Arrival(NamedTuple):
-    """A claimed photo ready to be moved; file: SHA-256 of its file; facts: as recorded, or about to be."""
+    """A claimed photo.
 
+    file: SHA-256 of its file; facts: as recorded, or about to be; empty as long as the inspection is under way.
+    """
+
+    path: str
     claimed: Path
     name: str
     file: str
     key: str
     facts: Facts
+    inspection: PhotoInspection | None = None
 
 
 @dataclass(eq=False)
@@ -111,7 +117,8 @@ class Watch:
         if ready:
             self._require_out()
         try:
-            with closing(in_order(self._judge, ready)) as arrivals:
+            steps = self._take, self._compute, self._judge
+            with closing(in_batches(*steps, ready, at_once=self.inspector.at_once)) as arrivals:
                 for path, arrival in zip(ready, arrivals, strict=True):
                     if arrival is not None and (facts := self._settle(path, arrival)) is not None:
                         del self._seen[path]
@@ -141,8 +148,8 @@ class Watch:
         file_state = _FileState(state.st_size, state.st_mtime_ns, now)
         return before if before is not None and before[:2] == file_state[:2] else file_state
 
-    def _judge(self, path: str) -> _Arrival | None:
-        """Return the photo with its record, else the inspector's result; None when it must wait or is gone."""
+    def _take(self, path: str) -> _Arrival | None:
+        """Return the photo with its record, else read for inspection; None when it must wait or is gone."""
         file_state = self._seen[path]
         name = name_of(path)
         file = ""
@@ -166,13 +173,26 @@ class Watch:
         key = key_of("watch", judged_by, file, str(file_state.written), name, *["strict"] * self.strict)
         if (known := self.record.find(key)) is not None:
             self._claims[claimed] = True
-            return _Arrival(claimed, name, file, key, known)
-        row = inspect_photo(self.inspector, name, claimed, file=file).row
+            return _Arrival(path, claimed, name, file, key, known)
+        inspection = prepare(self.inspector, name, claimed, file=file, keep=False)
+        return _Arrival(path, claimed, name, file, key, {}, inspection)
+
+    def _compute(self, arrivals: list[_Arrival | None]) -> list[_Arrival | None]:
+        inspections = [arrival and arrival.inspection for arrival in arrivals]
+        compute(self.inspector, [inspection for inspection in inspections if inspection is not None])
+        return arrivals
+
+    def _judge(self, arrival: _Arrival | None) -> _Arrival | None:
+        """Return the photo with its verdict; None when it must wait."""
+        if arrival is None or arrival.inspection is None:
+            return arrival
+        row = finish(self.inspector, arrival.inspection).row
         row = apply_strict_mode(row) if self.strict else row
+        file_state = self._seen[arrival.path]
         if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.give_up_seconds:
-            self._seen[path] = file_state._replace(is_unreadable=True)
+            self._seen[arrival.path] = file_state._replace(is_unreadable=True)
             return None
-        return _Arrival(claimed, name, file, key, facts_of(row, path="", source="watch"))
+        return arrival._replace(facts=facts_of(row, path="", source="watch"), inspection=None)
 
     def _settle(self, path: str, arrival: _Arrival) -> Facts | None:
         """Record the photo, then move it to where the record says; None when it must wait or cannot be moved."""

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
@@ -74,27 +75,51 @@ class FittedMethod:
         """Return its own live value among those given, else the one to begin with."""
         return live.get(self.live_parameter, self.start) if self.live_parameter else 0
 
-    def sweep(self, patches: Tensor, stops: Sequence[int]) -> np.ndarray:
-        """Return (stops, h, w) float32 errors of one photo's (1, h, w, k) patches."""
-        errors = self.definition.sweep(self.detector, patches, tuple(stops))
-        return errors.reshape(len(stops), *patches.shape[1:3]).to("cpu").float().numpy()
+    def sweep(self, photos: Sequence[Tensor], stops: Sequence[int]) -> np.ndarray:
+        """Return (n, stops, h, w) float32 errors of n photos, (1, h, w, k) patches each.
 
-    def errors(self, patches: Tensor, value: int) -> np.ndarray:
-        """Return (h, w) float32 errors of one photo at one live value, equal to the bit to those of `sweep`."""
-        scores = self.definition.score(self.detector, patches, value if self.live_parameter else None)
-        return scores[0].to("cpu").float().numpy()
+        They are scored one by one where they lie, and come back together.
+        """
+        errors = [self.definition.sweep(self.detector, patches, tuple(stops)) for patches in photos]
+        return torch.stack(errors).reshape(len(photos), len(stops), *photos[0].shape[1:3]).cpu().float().numpy()
+
+    def errors(self, photos: Sequence[Tensor], value: int) -> np.ndarray:
+        """Return (n, h, w) float32 errors of n photos at one live value, equal to the bit to those of `sweep`."""
+        parameter = value if self.live_parameter else None
+        scores = [self.definition.score(self.detector, patches, parameter)[0] for patches in photos]
+        return torch.stack(scores).cpu().float().numpy()
 
 
-def joined_errors(views: Sequence[FittedMethod], features: Sequence[Tensor], live: Mapping[str, int]) -> np.ndarray:
-    """Return (h, w) float32: the calibrated errors of one photo, those of several views added.
+SeenBy = Sequence[tuple[FittedMethod, tuple[int, ...]]]
+"""Views, and the values of the live parameter of each at which errors are wanted."""
 
-    features: (1, h, w, k) for each view. Raises ValueError for views of which one has no scale at its live value.
+
+def sweep_errors(seen_by: SeenBy, photos: Sequence[Sequence[Tensor]]) -> list[list[np.ndarray]]:
+    """Return (stops, h, w) float32 errors of each photo under each view, given its (1, h, w, k) features for each."""
+    if not photos:
+        return []
+    by_view = [
+        view.sweep(patches, stops) for (view, stops), patches in zip(seen_by, zip(*photos, strict=True), strict=True)
+    ]
+    return [list(errors) for errors in zip(*by_view, strict=True)]
+
+
+def joined_errors(
+    views: Sequence[FittedMethod], photos: Sequence[Sequence[Tensor]], live: Mapping[str, int]
+) -> list[np.ndarray]:
+    """Return (h, w) float32 of each photo: its calibrated errors, those of several views added.
+
+    photos: (1, h, w, k) for each view of each. Raises ValueError for views of which one has no scale at its live value.
     """
     values = [view.value(live) for view in views]
     if any(view.scales and value not in view.scales for view, value in zip(views, values, strict=True)):
         raise ValueError("a view has no local scale at its live value; take a value it was learned at")
-    errors = [view.errors(patches, value) for view, patches, value in zip(views, features, values, strict=True)]
-    return sum_error_maps(errors, [view.scales.get(value) for view, value in zip(views, values, strict=True)])
+    scales = [view.scales.get(value) for view, value in zip(views, values, strict=True)]
+    errors = [
+        view.errors(patches, value)
+        for view, value, patches in zip(views, values, zip(*photos, strict=True), strict=True)
+    ]
+    return [sum_error_maps(list(of_photo), scales) for of_photo in zip(*errors, strict=True)]
 
 
 def remarks(
@@ -112,7 +137,7 @@ def remarks(
         )
         for view, shape, view_parameters in zip(views, extractor.shapes, parameters, strict=True)
     ]
-    return tuple(dict.fromkeys(sentence for sentence in warnings_found if sentence))
+    return tuple(dict.fromkeys(sentence for sentence in (*warnings_found, extractor.backbone.remark) if sentence))
 
 
 def with_taps(

@@ -1,8 +1,8 @@
 """From a photo to its verdict, in the app and on the line alike: all but what runs the network."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,15 @@ import numpy as np
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange, measure_quality
-from inspect_core.images.placement import Placement, place
+from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measure_quality
+from inspect_core.images.placement import AS_TAKEN, Placement, place
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, read_challenge
+from inspect_core.runtime.ordered_pool import in_batches
 from inspect_core.scoring.anomaly_map import AREA, largest_area
-from inspect_core.verdict import Limits, Verdict, Visibility, assemble, mask_uninspected, not_located
+from inspect_core.verdict import Limits, Region, Verdict, Visibility, assemble, mask_uninspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
 
@@ -31,9 +32,27 @@ PARTS = {
 """Parts that may be missing: field of recipe.json and of `PhotoInspector` -> its class, and the part in words."""
 
 
+@dataclass(frozen=True, eq=False)
+class PlacedPhoto:
+    """A photo on its way to its verdict.
+
+    picture: (h, w, 3) uint8, as placed, at the size of the network's input or of the tiles; whole: at the network's
+    input, where embedding and logits are asked for; image: as taken, where regions of it are named; outputs: as
+    `PhotoInspector.compute_maps`; why_not_located: why it goes no further.
+    """
+
+    placement: Placement = AS_TAKEN
+    picture: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3), np.uint8))
+    whole: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 3), np.uint8))
+    quality: PhotoQuality | None = None
+    image: np.ndarray | None = None
+    outputs: Sequence[np.ndarray] = ()
+    why_not_located: str | None = None
+
+
 @dataclass(eq=False, kw_only=True)
 class PhotoInspector(ABC):
-    """What a recipe says of an inspection, besides its network. `inspect` may be called from several threads at once.
+    """What a recipe says of an inspection, besides its network. Its methods may be called from several threads at once.
 
     Fields are those of `recipe.Recipe`; area: the smallest that counts, in pixels of the map; size: (height, width) of
     the network's input; digest: "" before it is saved; release: digest of an export, "" for a recipe.
@@ -70,14 +89,14 @@ class PhotoInspector(ABC):
         """(height, width) of the anomaly maps."""
         return self.size if self.tiles is None else self.tiles.map_size
 
-    @abstractmethod
-    def compute_map(
-        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
-    ) -> Sequence[np.ndarray]:
-        """Return the calibrated map (H, W) float32 and, with `head`, embedding (1, d) and logits (1, c) of the photo.
+    @property
+    def at_once(self) -> int:
+        """Photos that `compute` is best given at once."""
+        return 1
 
-        picture: (h, w, 3) uint8, the image as placed, at the size of the network's input or of the tiles.
-        """
+    @abstractmethod
+    def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
+        """Return the calibrated map (H, W) float32 of each photo and, with `head`, its embedding (1, d) and logits."""
 
     @abstractmethod
     def embed(self, picture: np.ndarray) -> np.ndarray:
@@ -90,34 +109,64 @@ class PhotoInspector(ABC):
         The anomaly map is at `map_size`, regions are in pixels of `image`; a part that is not found in it is "not
         located". Raises ValueError when the picture is not RGB bytes, and for a score that is not finite.
         """
+        return self.judge(*self.compute([self.prepare(image)]))
+
+    def inspect_all(self, images: Iterable[np.ndarray]) -> Iterator[Verdict]:
+        """Yield the verdict on each part, as `inspect`, several at a time."""
+        return in_batches(self.prepare, self.compute, self.judge, images, at_once=self.at_once)
+
+    def prepare(self, image: np.ndarray) -> PlacedPhoto:
+        """Return a part's photo, (H, W, 3) uint8 RGB, with everything that is done before the network runs."""
         try:
             placement = place(image, self.alignment)
         except NotLocated as error:
-            return not_located(str(error), self.map_size, area=self.area)
-        product_check, types = self.product_check, self.defect_types
+            return PlacedPhoto(why_not_located=str(error))
         picture = placement.render(image, self.size if self.tiles is None else self.tiles.size)
-        head = (product_check is not None and product_check.is_on) or (types is not None and not types.by_region)
-        anomaly_map, *whole_photo = self.compute_map(image, placement, picture, head=head)
-        check = product_check.check(*whole_photo) if product_check is not None and whole_photo else None
-        whole = whole_photo[0][0] if whole_photo else None
-        view = Visibility.from_placement(placement, self.map_size, self.areas)
-
-        weighted = mask_uninspected(anomaly_map, view.uninspected, self.areas)
-        picture_of = placement.picture
-        quality = None if self.quality is None else measure_quality(picture, image)
-        return assemble(
-            weighted,
-            self.limits,
+        return PlacedPhoto(
             placement,
+            picture,
+            picture if self.tiles is None or not self._head else placement.render(image, self.size),
+            None if self.quality is None else measure_quality(picture, image),
+            None if self.defect_types is None else image,
+        )
+
+    def compute(self, photos: Sequence[PlacedPhoto]) -> list[PlacedPhoto]:
+        """Return the same with what the network says of them."""
+        located = [photo for photo in photos if photo.why_not_located is None]
+        outputs = iter(self.compute_maps(located, head=self._head) if located else ())
+        return [photo if photo.why_not_located else replace(photo, outputs=next(outputs)) for photo in photos]
+
+    def judge(self, photo: PlacedPhoto) -> Verdict:
+        """Return the verdict that follows, as `inspect`."""
+        if photo.why_not_located is not None:
+            return not_located(photo.why_not_located, self.map_size, area=self.area)
+        anomaly_map, *whole_photo = photo.outputs
+        check = self.product_check.check(*whole_photo) if self.product_check is not None and whole_photo else None
+        whole = whole_photo[0][0] if whole_photo else None
+        view = Visibility.from_placement(photo.placement, self.map_size, self.areas)
+        return assemble(
+            mask_uninspected(anomaly_map, view.uninspected, self.areas),
+            self.limits,
+            photo.placement,
             area=self.area,
             view=view,
             check=check,
-            quality=quality,
+            quality=photo.quality,
             quality_range=self.quality,
-            name_type=None
-            if types is None
-            else lambda regions_found: types.name(picture_of(image), regions_found, self.embed, whole),
+            name_type=self._naming(photo, whole),
         )
+
+    def _naming(self, photo: PlacedPhoto, whole: np.ndarray | None) -> Callable[[Sequence[Region]], Any] | None:
+        types, image = self.defect_types, photo.image
+        if types is None or image is None:
+            return None
+        return lambda regions: types.name(photo.placement.picture(image), regions, self.embed, whole)
+
+    @property
+    def _head(self) -> bool:
+        """Whether a verdict takes the embedding and the logits of the whole photo."""
+        by_whole = self.defect_types is not None and not self.defect_types.by_region
+        return by_whole or (self.product_check is not None and self.product_check.is_on)
 
 
 def read_facts(

@@ -12,9 +12,9 @@ import numpy as np
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.onnx_graph import store, use_cached
-from inspect_core.images.placement import Placement
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format import golden_images, recipe_package
+from inspect_core.recipe_format.photo_inspector import PlacedPhoto
 from inspect_core.recipe_io import line_network, recipe_file
 from inspect_core.runner import ExportedModel
 from inspect_core.runtime import workspace
@@ -44,22 +44,20 @@ class FusedRecipe(LoadedRecipe):
         if backbone.device.type != "cpu" or not all(view.definition.exportable for view in recipe.views):
             self._after = sys.maxsize
 
-    def compute_map(
-        self, image: np.ndarray, placement: Placement, picture: np.ndarray, *, head: bool
-    ) -> Sequence[np.ndarray]:
+    def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
         model = self._fused()
         if model is None:
-            return super().compute_map(image, placement, picture, head=head)
-        result = model.compute_map(image, placement, picture, head=head)
+            return super().compute_maps(photos, head=head)
+        results = model.compute_maps(photos, head=head)
         if not self._proved:
-            known = super().compute_map(image, placement, picture, head=head)
-            scores = [float(image_score(outputs[0], area=self.area)) for outputs in (known, result)]
+            known = super().compute_maps(photos[:1], head=head)
+            scores = [float(image_score(first[0][0], area=self.area)) for first in (known, results)]
             if not golden_images.difference(*scores) <= golden_images.tolerance(self.good_scores, self.limits):
                 self._model = None
                 self._after = sys.maxsize
-                return known
+                return super().compute_maps(photos, head=head)
             self._proved = True
-        return result
+        return results
 
     def _fused(self) -> ExportedModel | None:
         """Return the graph's model, None as long as there is none; begins to write it when it is worth while."""

@@ -44,7 +44,7 @@ class ViewCells(nn.Module):
         return torch.stack(levels).sum(0) if self.kernels else torch.cat(levels, dim=1)
 
     def _level(self, position: int, values: Tensor) -> Tensor:
-        """As `patch_grid.join`: smaller first, projected, larger last."""
+        """As `patch_grid.join_taps`: smaller first, projected, larger last."""
         cells = (min(values.shape[2], self.grid[0]), min(values.shape[3], self.grid[1]))
         if cells != tuple(values.shape[2:]):
             values = functional.adaptive_avg_pool2d(values, cells)

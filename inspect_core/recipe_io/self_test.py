@@ -62,13 +62,10 @@ def run_self_test(recipe: Recipe, path: Path, *, widths: Sequence[int], embeddin
 def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
     """Compute the map of (1, h, w, k) features at the live values in force, and each view's at its first and last."""
     views = [replace(view, detector=copy(view.detector)) for view in recipe.views]
-    errors = [joined_errors(views, patches, recipe.live_values)]
+    errors = joined_errors(views, [patches], recipe.live_values)
     for view, view_patches in zip(views, patches, strict=True):
-        errors += list(
-            view.sweep(
-                view_patches, (view.start, view.definition.max_value(view.detector)) if view.live_parameter else (0,)
-            )
-        )
+        stops = (view.start, view.definition.max_value(view.detector)) if view.live_parameter else (0,)
+        errors += list(view.sweep([view_patches], stops)[0])
     as_finite(image_score(to_pixels(np.stack(errors), recipe.map_size, sigma=SIGMA)), name="its score")
 
 

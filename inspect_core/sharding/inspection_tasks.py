@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from inspect_core.line.batch import Photo, RenderedRow, inspect_and_render
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.map_folder import MapFolder
-from inspect_core.line.ordered_pool import ranges
 from inspect_core.line.result_row import uninspected_row
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.runner import Runner
+from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.sharding.executor import IDLE_WORKER_BYTES, RESTING_EXPORTED, Executor, Failure
 from inspect_core.sharding.shard_runner import ATTEMPTS, results
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, REVIEW_REASONS
@@ -55,7 +55,7 @@ class InspectionTask:
         return cls(zipped(path), inspector.release, network, () if maps is None else maps.endings)
 
     def __call__(self, photos: Sequence[Photo]) -> list[RenderedRow]:
-        return [inspect_and_render(_opened(self), name, path, self.endings) for name, path in photos]
+        return list(inspect_and_render(_opened(self), photos, self.endings))
 
 
 @lru_cache(maxsize=1)
@@ -108,10 +108,9 @@ class WorkerBatchInspector:
                 reason = f"its shard failed {ATTEMPTS} times: {rows_of_shard.reason}"
                 yield from ((uninspected_row(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
                 continue
-            for drawn, (name, path) in zip(rows_of_shard, some_of(number), strict=True):
-                yield (
-                    inspect_and_render(inspector, name, path, task.endings) if drawn[0].verdict == NOT_JUDGED else drawn
-                )
+            for drawn, photo in zip(rows_of_shard, some_of(number), strict=True):
+                here = [photo] if drawn[0].verdict == NOT_JUDGED else []
+                yield next(inspect_and_render(inspector, here, task.endings), drawn)
 
 
 def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:

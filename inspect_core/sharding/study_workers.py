@@ -18,7 +18,7 @@ from inspect_core.images.photo_quality import PhotoQuality
 from inspect_core.images.photo_reader import ImageError, read, read_mask
 from inspect_core.images.photo_setup import PhotoSetup
 from inspect_core.images.placement import Placement
-from inspect_core.line.ordered_pool import ranges
+from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.scoring.overlap_counts import OverlapCounts
 from inspect_core.sharding.checkpoints import MERGED, ShardCheckpoints

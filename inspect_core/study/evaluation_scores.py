@@ -6,13 +6,9 @@ from typing import Self
 
 import numpy as np
 
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.tolerances import Tolerances
-from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.scoring.defect_hits import dilate_mask, hit_limit
 from inspect_core.scoring.overlap_counts import OverlapCounts
-from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhotos
 
 AT_ONCE = 16
@@ -76,22 +72,7 @@ def truth_masks(scored: ScoredPhotos, positions: Sequence[int] | None = None) ->
     return [np.zeros(size, bool) if photo.label == "good" else photo.known_mask(size) for photo in photos]
 
 
-def score_for_evaluation(
-    features: PhotoFeatures,
-    views: Sequence[FittedMethod],
-    moves: Sequence[Live],
-    samples: Sequence[PhotoFile],
-    repeat_tolerances: Tolerances | None = None,
-) -> list[EvaluationScores]:
-    """Return some photos at each of several moves of the live parameters; those that cannot be used are left out.
-
-    views: asked for the values of the moves only, with the local scales that were learned for them; repeat_tolerances:
-    tolerances of a copy that is scored too.
-    """
-    extractor = features.extractor
-    scored = ScoredPhotos(views, extractor.grid, extractor.map_size)
-    for sample in samples:
-        if looks := features.augmented_features(sample, repeat_tolerances):
-            scored = scored.with_photo(features.photo(sample, "test"), *looks)
+def score_for_evaluation(scored: ScoredPhotos, moves: Sequence[Live]) -> list[EvaluationScores]:
+    """Return all of these photos at each of several moves of the live parameters."""
     masks = truth_masks(scored)
     return [EvaluationScores.from_scored(scored, live, range(len(masks)), masks) for live in moves]

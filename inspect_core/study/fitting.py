@@ -6,9 +6,9 @@ too, they are gathered in folds, and each is scored by what all folds but its ow
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import torch
@@ -16,22 +16,23 @@ from torch import Tensor
 
 from inspect_core.images.folders import PhotoFile
 from inspect_core.images.tolerances import Tolerances, photos_per_original
-from inspect_core.methods.fitted_method import FittedMethod
+from inspect_core.methods.fitted_method import FittedMethod, SeenBy, sweep_errors
 from inspect_core.methods.method import Parameters, Patches
+from inspect_core.runtime.ordered_pool import in_batches
 from inspect_core.runtime.progress import Report, ignore_progress, stage
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.scored_photos import ScoredPhotos, SeenBy, sweep_errors
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.statistics_gathering import FitPlan, Gathered
 from inspect_core.study.study_tasks import ScoringTask, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 
 Tried = tuple[ScoredPhoto, list[np.ndarray]]
 """A photo with its (stops, h, w) float32 errors under each view."""
-Made = tuple[ScoredPhoto, tuple[Tensor, ...]]
-"""A photo that was made, with its (1, h, w, k) features for each view."""
+Made = tuple[ScoredPhoto, np.ndarray]
+"""A photo that was made, and its picture as `FeatureExtractor.network_input` gives it."""
 Trying = Callable[[Sequence[PhotoFile]], Iterable[Callable[[], Made | None]]]
-"""Further photos made from some good ones, each with its (1, h, w, k) features for each view."""
+"""Further photos made from some good ones; None for one that cannot be read."""
 
 IN_MEMORY = 1 << 29
 """Bytes of the statistics of folds that stay in memory: a file takes three times as long."""
@@ -189,9 +190,10 @@ class CrossFitter:
             scored = scored.with_errors(
                 (features.photo(sample, "calibration", split.groups), errors) for sample, errors in fold_scores
             )
-            for done, made in enumerate(features.map_photos(partial(_tried, by_fold), further), len(samples) + 1):
-                step(done / photo_count, "trying synthetic defects")
-                tried += [made] if made else []
+            with closing(_tried(features, by_fold, further)) as tried_photos:
+                for done, photo in enumerate(tried_photos, len(samples) + 1):
+                    step(done / photo_count, "trying synthetic defects")
+                    tried += [photo] if photo else []
         parts = [("validation", sample) for sample in split.validation] + [("test", sample) for sample in split.test]
         named = {sample.name: part for part, sample in parts}
         rest = [sample for _, sample in parts]
@@ -222,6 +224,21 @@ class CrossFitter:
         return torch.from_numpy(np.load(self._file, allow_pickle=False))
 
 
-def _tried(seen_by: SeenBy, make: Callable[[], Made | None]) -> Tried | None:
-    made = make()
-    return made and (made[0], sweep_errors(seen_by, made[1]))
+def _tried(
+    features: PhotoFeatures, seen_by: SeenBy, further: Iterable[Callable[[], Made | None]]
+) -> Generator[Tried | None]:
+    """Yield the photos that are made, with their errors; None for one that cannot be read."""
+
+    def errors(made: list[Made | None]) -> list[Tried | None]:
+        pictures = [photo[1] for photo in made if photo is not None]
+        swept = iter(sweep_errors(seen_by, features.of_pictures(pictures)))
+        return [None if photo is None else (photo[0], next(swept)) for photo in made]
+
+    return in_batches(
+        lambda make: make(),
+        errors,
+        lambda photo: photo,
+        further,
+        at_once=features.extractor.at_once,
+        threads=features.threads,
+    )

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.placement import Placement
-from inspect_core.methods.fitted_method import FittedMethod
+from inspect_core.methods.fitted_method import FittedMethod, sweep_errors
 from inspect_core.scoring.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.scoring.cost_limit import limits_with_defects
 from inspect_core.scoring.limits import limits_from_good
@@ -28,13 +28,6 @@ BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
 CACHE_SIZE = 8
 """A move needs all rankings, those that set the limit, and where defects are found, each before and after."""
-SeenBy = Sequence[tuple[FittedMethod, tuple[int, ...]]]
-"""Views, and the values of the live parameter of each at which errors are wanted."""
-
-
-def sweep_errors(seen_by: SeenBy, features: Sequence[Tensor]) -> list[np.ndarray]:
-    """Return (stops, h, w) float32 errors of one photo under each view, given its (1, h, w, k) features for each."""
-    return [view.sweep(patch_features, stops) for (view, stops), patch_features in zip(seen_by, features, strict=True)]
 
 
 class ScoredPhotos:
@@ -96,7 +89,7 @@ class ScoredPhotos:
 
         Raises ValueError naming the photo when an error is not finite.
         """
-        return self.with_errors([(photo, [sweep_errors(self.seen_by(), features) for features in looks])])
+        return self.with_errors([(photo, sweep_errors(self.seen_by(), looks))])
 
     def with_errors(self, rows: Iterable[tuple[ScoredPhoto, Sequence[Sequence[np.ndarray]]]]) -> Self:
         """Return these with more photos at the end, each with its (stops, h, w) float32 errors for each view, then
@@ -240,7 +233,7 @@ class ScoredPhotos:
     def map_from_features(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
         """Return (H, W) float32 anomaly map of any photo, given its (1, h, w, k) features by view; nothing is kept."""
         stops, _ = self._chosen(live)
-        errors = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], features)
+        [errors] = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], [features])
         scaled = sum_error_maps([first for first, *_ in errors], [self.scale(i, stop) for i, stop in enumerate(stops)])
         return mask_uninspected(
             to_pixels(scaled, self.size, sigma=SIGMA), placement.uninspected_mask(self.size), self.areas

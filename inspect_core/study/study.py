@@ -17,7 +17,14 @@ from inspect_core.images.folders import Dataset, PhotoFile, Split, split
 from inspect_core.images.photo_quality import QualityRange, noise_as_read
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import photos_per_original
-from inspect_core.methods.fitted_method import FittedMethod, chosen_taps, costs_of, patch_feature_specs, remarks
+from inspect_core.methods.fitted_method import (
+    FittedMethod,
+    chosen_taps,
+    costs_of,
+    patch_feature_specs,
+    remarks,
+    sweep_errors,
+)
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, ignore_progress, report_progress, stage
@@ -26,7 +33,7 @@ from inspect_core.study.fitting import CrossFitter, StudyFitter, Tried, Trying
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.recipe_builder import build_recipe
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.scored_photos import ScoredPhotos, sweep_errors
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
@@ -268,7 +275,7 @@ class Study:
         for position, known in enumerate(self.photos):
             if (known.name, known.digest) == (photo.name, photo.digest):
                 return self.results.errors(position)
-        return sweep_errors(self.results.seen_by(), self.features(photo))
+        return sweep_errors(self.results.seen_by(), [self.features(photo)])[0]
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
         """Return (1, h, w, k) patch features of a photo by view, from the store, else from the network."""

@@ -201,7 +201,7 @@ def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod])
         for _ in range(RUNS):
             began = time.perf_counter()
             for view, view_features in zip(views, look_at.features(read(photo.path, photo.depth).pixels), strict=True):
-                view.errors(view_features, view.start)
+                view.errors([view_features], view.start)
             took.append(time.perf_counter() - began)
     except (ImageError, NotLocated):
         return math.inf

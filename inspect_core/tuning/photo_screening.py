@@ -6,14 +6,15 @@ left out automatically.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import stored_embedding
+from inspect_core.features.extraction import Crop, embeddings_of
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.photo_quality import (
@@ -27,13 +28,15 @@ from inspect_core.images.photo_quality import (
     robust_z_scores,
 )
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
-from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.photo_reader import ImageError, read, squash
 from inspect_core.images.samples import Dataset, PhotoFile, join_first_names, pluralise
 from inspect_core.images.splitting import MIN_FOLDS, Split, folds
+from inspect_core.methods.fitted_method import sweep_errors
 from inspect_core.methods.registry import SCREENING_METHODS
 from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.scored_photos import ScoredPhotos, sweep_errors
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import with_learned_alignment
@@ -137,19 +140,29 @@ class _Photo(NamedTuple):
 def _read(
     samples: Dataset, backbone: Backbone, store: FeatureStore, report: Report
 ) -> tuple[list[_Photo], list[tuple[str, str]]]:
-    photos, skipped = [], []
+    read_photos, skipped = [], []
     good = sorted(samples.good, key=lambda sample: sample.name)
-    for done, sample in enumerate(good, start=1):
-        report(done / len(good), f"checking photo {done} of {len(good)}")
+
+    def look(sample: PhotoFile) -> tuple[str, PhotoQuality, np.ndarray] | ImageError:
         try:
             picture = read(sample.path, sample.depth)
         except ImageError as error:
-            skipped.append((sample.name, f"{error.reason}; {error.remedy}"))
-            continue
-        pixels = picture.pixels
-        embedding = stored_embedding(picture.digest, lambda pixels=pixels: pixels, backbone, store)
-        photos.append(_Photo(sample, measure_quality(pixels), embedding))
-    return photos, skipped
+            return error
+        return picture.digest, measure_quality(picture.pixels), squash(picture.pixels, backbone.size)
+
+    def crops() -> Iterator[Crop]:
+        with closing(in_order(look, good)) as looks:
+            for done, (sample, looked) in enumerate(zip(good, looks, strict=True), start=1):
+                report(done / len(good), f"checking photo {done} of {len(good)}")
+                if isinstance(looked, ImageError):
+                    skipped.append((sample.name, f"{looked.reason}; {looked.remedy}"))
+                    continue
+                digest, quality, picture = looked
+                read_photos.append((sample, quality))
+                yield Crop(digest, lambda picture=picture: picture)
+
+    embeddings = list(embeddings_of(crops(), backbone, store))
+    return [_Photo(*known, embedding) for known, embedding in zip(read_photos, embeddings, strict=True)], skipped
 
 
 def _pairs(good: Sequence[PhotoFile], groups: dict[str, str], seed: int) -> Pairs:
@@ -200,8 +213,7 @@ def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, lis
         for sample in fold:
             report(len(scored.photos) / count, f"comparing photo {len(scored.photos) + 1} of {count} with the others")
             if (photo := study.scored_photo(sample, "calibration")) is not None:
-                errors = sweep_errors([(view, view.stops) for view in views], photo[1])
-                scored = scored.with_errors([(photo[0], [errors])])
+                scored = scored.with_errors([(photo[0], sweep_errors([(v, v.stops) for v in views], [photo[1]]))])
     if scored is None:
         raise ValueError("there are too few photos to compare; add good photos")
     scores = scored.calibration_scores()

@@ -17,12 +17,13 @@ from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile, join_first_names, pluralise
 from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.line.ordered_pool import in_order
-from inspect_core.line.result_row import ResultRow, inspect_photo, uninspected_row
+from inspect_core.line.photo_inspection import inspect_photos
+from inspect_core.line.result_row import ResultRow, uninspected_row
 from inspect_core.line.verdict_changes import VerdictChanges, compare_verdicts
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_format.recorded_photos import TeachingRecord
 from inspect_core.recipe_io.parity_photos import by_content, masks_in
+from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study.study import Study
@@ -200,23 +201,21 @@ def compare_with_previous(
         (inspection.name, Path(inspection.path), inspection.digest, _truth(inspection), inspection.verdict)
         for inspection in latest.values()
     ]
-
-    def inspect_with_both(item: tuple[str, Path, str, str, str | None]) -> tuple[ResultRow, ResultRow] | None:
-        name, path, digest, truth, verdict = item
-        row = replace(inspect_photo(inspector, name, path).row, truth=truth)
-        if not row.digest or (digest and row.digest != digest):
-            return None
-        had = inspect_photo(old, name, path).row if verdict is None else replace(row, verdict=verdict)
-        return replace(had, truth=truth), row
-
-    unseen = 0
     for digest in before.keys() & after.keys():  # a photo learned as good is still what it was known to be
         after[digest] = replace(after[digest], truth=before[digest].truth or after[digest].truth)
-    for number, pair in enumerate(in_order(inspect_with_both, items := [*known_parts, *logged]), 1):
+    items = [*known_parts, *logged]
+    had = inspect_photos(old, [(name, path) for name, path, _, _, verdict in items if verdict is None])
+    unseen = 0
+    for number, (inspected, (_, _, digest, truth, verdict)) in enumerate(
+        zip(inspect_photos(inspector, [(name, path) for name, path, *_ in items]), items, strict=True), 1
+    ):
         report(number / len(items), f"judging part {number} of {len(items)} again")
-        unseen += pair is None
-        if pair is not None:
-            before[pair[0].digest], after[pair[1].digest] = pair
+        row = replace(inspected.row, truth=truth)
+        row_before = next(had).row if verdict is None else replace(row, verdict=verdict)
+        if not row.digest or (digest and row.digest != digest):
+            unseen += 1
+            continue
+        before[row_before.digest], after[row.digest] = replace(row_before, truth=truth), row
     notes = [f"{pluralise(unseen, 'part')} not re-inspected: the photo is missing or has changed."] if unseen else []
     if old.challenge_parts:
         notes.append(f"{pluralise(len(old.challenge_parts), 'challenge part')} to be added again, from new photos.")

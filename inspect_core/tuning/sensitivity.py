@@ -92,7 +92,7 @@ def refit_sensitivity(
         other = scored.under(only)
         for i, photo in enumerate(scored.photos):
             errors = [
-                after.sweep(features_of(i)[n], after.stops)
+                after.sweep([features_of(i)[n]], after.stops)[0]
                 if n == view
                 else view_errors[[before.stops.index(after.stops[0])]]
                 for n, (view_errors, before, after) in enumerate(zip(scored.errors(i), scored.views, only, strict=True))

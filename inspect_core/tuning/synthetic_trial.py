@@ -15,7 +15,6 @@ from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.placement import Placement
 from inspect_core.images.synthetic_defects import KINDS
 from inspect_core.scoring.masks import mask_at
 from inspect_core.scoring.metrics import aupro, auroc
@@ -70,7 +69,7 @@ class DefectPaster:
         name = f"pasted {number}"
         self.masks[name] = mask_at(mask, shrunk_size(extractor.map_size))
         made = ScoredPhoto(name, name, placement.size, "pasted", "validation", sample.path, placement=placement)
-        return made, extractor.features(pixels, Placement(extractor.size))
+        return made, pixels
 
 
 @dataclass(frozen=True, eq=False)

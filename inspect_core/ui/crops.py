@@ -3,12 +3,13 @@
 Defect types are learned from these crops and known cases are compared by them, so both see what inspection sees.
 """
 
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
-from inspect_core.features.extraction import stored_embedding
+from inspect_core.features.extraction import Crop, embeddings_of
 from inspect_core.features.store import feature_store
 from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
@@ -45,18 +46,29 @@ def true_boxes(product: TaughtProduct, position: int) -> tuple[Box, ...]:
 
 
 def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
-    """Return (d,) embedding of a photo on the bench or of the square around a box on it, kept in the feature store.
+    """Return (d,) embedding of one crop, as `embeddings`."""
+    [values] = embeddings(product, [(position, box)])
+    return values
 
-    Raises ImageError for a photo that can no longer be read.
+
+def embeddings(product: TaughtProduct, pairs: Iterable[tuple[int, Box | None]]) -> Generator[np.ndarray]:
+    """Yield (d,) embeddings of photos on the bench, by position, or of the square around a box on one.
+
+    They are kept in the feature store. Raises ImageError for a photo that can no longer be read.
     """
     extractor = product.extractor
-    photo = product.scored.photos[position]
 
-    def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
-        return product.pixels(position) if box else extractor.whole_network_input(product.photo(position), photo.placed)
+    def crop(position: int, box: Box | None) -> Crop:
+        photo = product.scored.photos[position]
+
+        def pixels() -> np.ndarray:  # the whole part as inspection sees it, warped once
+            whole = extractor.whole_network_input
+            return product.pixels(position) if box else whole(product.photo(position), photo.placed)
+
+        return Crop(photo.digest, pixels, box)
 
     store = product.study.store if product.study is not None else feature_store()
-    return stored_embedding(photo.digest, pixels, extractor.backbone, store, box, extractor.alignment)
+    return embeddings_of((crop(*of_photo) for of_photo in pairs), extractor.backbone, store, extractor.alignment)
 
 
 def picture(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:

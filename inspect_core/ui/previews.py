@@ -124,7 +124,7 @@ class PreviewRun:
                     with lock:
                         photo = self.photos[position]
                         errors = study.errors(photo)
-                        errors[view] = refit.sweep(study.features(photo)[view], refit.stops)
+                        errors[view] = refit.sweep([study.features(photo)[view]], refit.stops)[0]
                         self.scored = self.scored.with_errors([(photo, [errors])])
                     self._order.append(position)
         except Cancelled:

@@ -221,7 +221,9 @@ class TaughtProduct:
         """Return (1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
         if self.product_check is None:
             return self.extractor.features(pixels, placement)
-        features, embedding, logits = self.extractor.describe(pixels, placement)
+        picture = self.extractor.network_input(pixels, placement)
+        whole = picture if self.extractor.tiles is None else self.extractor.whole_network_input(pixels, placement)
+        features, embedding, logits = self.extractor.describe([picture], [whole])
         self._memo.foreign[digest, self.product_check.fused] = float(self.product_check.score(embedding, logits)[0])
         return features
 

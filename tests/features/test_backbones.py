@@ -10,12 +10,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from inspect_core.features import backbones, onnx_graph
+from inspect_core.features import onnx_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, available, load, weights_found
 from inspect_core.features.onnx_graph import OnnxGraph
 from inspect_core.features.tapped_network import TappedNetwork, channels_of
 from inspect_core.features.weights import find_weights
+from tests.eager import AT_ONCE, in_torch
 
 SIZE = (64, 96)
 TINY = "test_resnet"
@@ -146,7 +147,7 @@ def test_describe_gives_maps_embedding_and_logits(lite, images):
 
 
 def test_torch_and_onnx_runtime_agree(lite, images):
-    for ours, reference in zip(lite._with_onnx(images, False), lite._with_torch(images, False), strict=True):
+    for ours, reference in zip(lite.run(images), in_torch(lite, images, head=False), strict=True):
         assert relative(ours, reference) < 1e-4
 
 
@@ -337,11 +338,11 @@ def test_a_network_without_a_linear_head_has_no_embedding(lite, images, tmp_path
 
 def test_the_eager_path_gives_the_same_in_any_company(lite, images):
     """The GPU's path, run on the CPU: its batches are always of one size, so padding and neighbours cannot matter."""
-    many = np.concatenate([images] * 4)[: backbones.GPU_BATCH + 1]
-    together = lite._with_torch(many, head=True)
-    single = lite._with_torch(many[-1:], head=True)
+    many = np.concatenate([images] * 4)[: AT_ONCE + 1]
+    together = in_torch(lite, many, head=True)
+    single = in_torch(lite, many[-1:], head=True)
     for values, item in zip(together, single, strict=True):
-        assert len(values) == backbones.GPU_BATCH + 1
+        assert len(values) == AT_ONCE + 1
         assert torch.equal(values[-1:], item)
 
 
@@ -350,12 +351,13 @@ def test_on_a_gpu_the_features_are_the_same_in_any_company(images, graphs):
     backbone = load("efficientnet_lite0", size=SIZE, cache=graphs)
     assert backbone.device.type == "cuda"
     assert backbone.engine.startswith("torch on cuda:0")
-    many = np.concatenate([images] * 4)[: backbones.GPU_BATCH + 1]
+    many = np.concatenate([images] * 4)[: backbone.at_once + 1]
     for together, last, repeated in zip(
         backbone.tap_maps(many), backbone.tap_maps(many[-1:]), backbone.tap_maps(many[::-1].copy()), strict=True
     ):
         assert together.device.type == "cuda"
         assert torch.equal(together[-1:], last)
         assert torch.equal(repeated.flip(0), together)
-    for ours, reference in zip(backbone._with_onnx(images, False), backbone._with_torch(images, False), strict=True):
+    on_cpu = load("efficientnet_lite0", size=SIZE, device="cpu").run(images)
+    for ours, reference in zip(on_cpu, backbone.run(images), strict=True):
         assert relative(ours, reference.cpu()) < 1e-3

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from inspect_core.features.extraction import embed, stored_embedding
+from inspect_core.features.extraction import Crop, embed, embeddings_of
 from inspect_core.features.store import FeatureStore
 
 
@@ -18,9 +18,10 @@ def unasked():
 
 def test_an_embedding_is_computed_once(small_backbone, tmp_path, pixels):
     store = FeatureStore(tmp_path)
-    first = stored_embedding("a", lambda: pixels, small_backbone, store)
+    [first] = embeddings_of([Crop("a", lambda: pixels)], small_backbone, store)
     assert (first == embed(pixels, small_backbone)).all()
-    assert (stored_embedding("a", unasked, small_backbone, store) == first).all()
+    [repeated] = embeddings_of([Crop("a", unasked)], small_backbone, store)
+    assert (repeated == first).all()
 
 
 def test_another_photo_box_or_alignment_is_another_embedding(small_backbone, tmp_path, pixels):
@@ -30,7 +31,7 @@ def test_another_photo_box_or_alignment_is_another_embedding(small_backbone, tmp
         asked.append(1)
         return pixels
 
-    others = [("a", {}), ("b", {}), ("a", {"box": (1, 2, 30, 40)}), ("a", {"alignment": SimpleNamespace(digest="x")})]
-    for digest, more in (*others, *others):
-        stored_embedding(digest, give, small_backbone, store, **more)
+    crops = [Crop("a", give), Crop("b", give), Crop("a", give, (1, 2, 30, 40))]
+    for alignment in (None, SimpleNamespace(digest="x"), None, SimpleNamespace(digest="x")):
+        list(embeddings_of(crops if alignment is None else crops[:1], small_backbone, store, alignment))
     assert len(asked) == 4

@@ -89,9 +89,13 @@ def test_embedding_and_logits_are_those_of_the_whole_photo(sized):
     plan = TilePlan((224, 288), (96, 128), 64)
     tiled = FeatureExtractor(sized((96, 128)), plan.grid, LOOKS, tiles=plan)
     squashed = FeatureExtractor(sized((96, 128)), (3, 4), LOOKS)
-    features, embedding, logits = tiled.describe(PHOTO)
+
+    def described(extractor):
+        return extractor.describe([extractor.network_input(PHOTO)], [extractor.whole_network_input(PHOTO)])
+
+    features, embedding, logits = described(tiled)
     assert all(torch.equal(first, other) for first, other in zip(features, tiled.features(PHOTO), strict=True))
-    for first, other in zip((embedding, logits), squashed.describe(PHOTO)[1:], strict=True):
+    for first, other in zip((embedding, logits), described(squashed)[1:], strict=True):
         assert np.array_equal(first, other)
 
 

@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.tuning.product_check_training import train_product_check
+from tests.eager import in_torch
 from tests.examples import THOROUGH
 
 PLAIN, REGISTERS, ROTARY, WINDOWS = (
@@ -68,7 +69,7 @@ def test_patch_tokens_are_maps_and_the_class_token_is_the_photo(name, weights, t
     if name == PLAIN or THOROUGH:
         maps, embedding, _ = backbone.describe(images)
     else:  # an export of these takes most of ten seconds
-        *maps, embedding, _ = backbone._with_torch(images, head=True)
+        *maps, embedding, _ = in_torch(backbone, images, head=True)
     blocks = [int(tap.rpartition(".")[2]) for tap in backbone.taps]
     with torch.no_grad():
         expected = network.forward_intermediates(scaled, indices=blocks, norm=False, intermediates_only=True)

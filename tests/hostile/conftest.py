@@ -23,16 +23,14 @@ class MadeUpNetwork:
     """What `inspect` asks of a backbone, with features that depend on the photo."""
 
     name, size, taps, tap_channels, device = "made up", SIZE, ("blocks.1.1",), (CHANNELS,), torch.device("cpu")
+    at_once = 1
 
-    def tap_maps(self, images):
-        return (torch.from_numpy(self._drawn(images, len(images), *GRID, CHANNELS)),)
-
-    def describe(self, images):
-        drawn = (self._drawn(images, len(images), width) for width in (EMBEDDING, CLASSES))
-        return (self.tap_maps(images), *map(torch.from_numpy, drawn))
+    def run(self, images, transform=lambda outputs: outputs, *, head=False):
+        shapes = [(*GRID, CHANNELS), *([(EMBEDDING,), (CLASSES,)] if head else [])]
+        return transform(tuple(torch.from_numpy(self._drawn(images, len(images), *shape)) for shape in shapes))
 
     def embed(self, images):
-        return self.describe(images)[1]
+        return self.run(images, head=True)[1]
 
     @staticmethod
     def _drawn(images, *shape):
@@ -90,7 +88,7 @@ def recipes(recipe, network) -> dict:
     def scaled(view: FittedMethod) -> FittedMethod:
         columns = None if view.spec.projection is None else torch.from_numpy(view.spec.projection)
         features = photos if columns is None else [photo @ columns for photo in photos]
-        errors = np.stack([view.sweep(patches, view.stops) for patches in features])
+        errors = view.sweep(features, view.stops)
         return replace(
             view, scales={stop: GoodMaps.from_errors(errors[:, i]).finish(SIZE) for i, stop in enumerate(view.stops)}
         )

@@ -20,7 +20,7 @@ from inspect_core.cli import commands
 from inspect_core.images import archives
 from inspect_core.images.listing import photos_in
 from inspect_core.images.samples import LONGEST_REASON, ScanError
-from inspect_core.line.result_row import inspect_photo
+from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.line.verdict_table import read_table, write_table
 from inspect_core.methods.registry import parameters_of
 from inspect_core.recipe_format.output_paths import OutputPathError

@@ -42,11 +42,14 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
     facts = {"product": "tile", "digest": "d" * 64, "release": "", "limits": recipe.limits, "area": 12, "depth": None}
     return SimpleNamespace(
         **facts,
+        at_once=1,
+        prepare=lambda pixels: pixels,
+        compute=lambda photos: photos,
+        judge=inspect,
         good_scores=np.arange(9.0),
         calibration_digests=frozenset(),
         challenge_parts=(),
         engine="nothing",
-        inspect=inspect,
     )
 
 

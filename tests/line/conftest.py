@@ -13,10 +13,11 @@ from inspect_core.images.depth import Depth
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.recipe_format.recorded_photos import ChallengePart
 from inspect_core.verdict import Limits, Region, Verdict
+from tests.inspectors import InOneStep
 
 
 @dataclass
-class ByBrightness:
+class ByBrightness(InOneStep):
     """Accepts up to 100, reviews up to 200, rejects above; cannot judge the level `refused`."""
 
     refused: int | None = None

@@ -14,11 +14,11 @@ import pytest
 from inspect_core.images import owned_files
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.map_folder import MapFolder
-from inspect_core.line.ordered_pool import THREADS
 from inspect_core.line.record import key_of
 from inspect_core.line.result_row import COLUMNS
 from inspect_core.line.verdict_table import LARGEST, read_table
 from inspect_core.recipe_format.output_paths import OutputPathError
+from inspect_core.runtime.ordered_pool import THREADS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.verdict import NOT_JUDGED, Limits
 

@@ -234,7 +234,7 @@ def test_claims_of_a_killed_watch_are_inspected_later(begin, photo, inspections,
     photo(tmp_path / "in" / "lot 7" / "b.png", 20)
     with monkeypatch.context() as patch:
         patch.setattr(Watch, "_give_back", lambda watch: None)
-        patch.setattr("inspect_core.line.watch.inspect_photo", _killed)
+        patch.setattr("inspect_core.line.watch.prepare", _killed)
         with pytest.raises(KeyboardInterrupt):
             begin().poll()
     assert [path.name for path in (tmp_path / "in").rglob("a.png")] == ["a.png"]

@@ -119,7 +119,7 @@ def test_joined_methods_are_equal_to_the_bit_after_loading(joined, tmp_path):
     patches = joined.features(joined.photos[0])
     for k, m in ((1, 5), (3, 1), (6, 5)):
         live = {"k": k, "m": m}
-        assert np.array_equal(joined_errors(loaded.views, patches, live), joined.scored.grid_errors(**live)[0])
+        assert np.array_equal(joined_errors(loaded.views, [patches], live)[0], joined.scored.grid_errors(**live)[0])
 
 
 @every_method

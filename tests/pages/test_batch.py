@@ -17,6 +17,7 @@ from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import batch_store, shell
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import Limits, Verdict
+from tests.inspectors import inspect_in_one_step
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -52,7 +53,7 @@ def batch(recipe, workspace, monkeypatch, open_app, photos, gate):
             gate.wait(20)
         return Verdict(score, self.limits.verdict(score), np.linspace(0, score, 24, dtype=np.float32).reshape(4, 6))
 
-    monkeypatch.setattr(LoadedRecipe, "inspect", inspect)
+    inspect_in_one_step(monkeypatch, LoadedRecipe, inspect)
     monkeypatch.setattr(LoadedRecipe, "engine", "nothing")
     on_cpu = SimpleNamespace(device=torch.device("cpu"))
     monkeypatch.setattr("inspect_core.ui.inspected_photos.loaded_backbone", lambda choice: on_cpu)

@@ -140,12 +140,12 @@ def test_learning_leads_to_figures_and_a_live_limit_of_its_own(app, labelled, mo
 
 
 def test_cancelling_and_errors_change_nothing_with_either_parent(ready, labelled, monkeypatch):
-    def cancelled_at_once(part, position, box, job=crops.embedding):
+    def cancelled_at_once(part, pairs, job=crops.embeddings):
         shell.jobs().current.cancel()
-        return job(part, position, box)
+        return job(part, pairs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(crops, "embedding", cancelled_at_once)
+        patch.setattr(crops, "embeddings", cancelled_at_once)
         press(ready, "learn_kinds")
         wait_for_job()
         assert not ready.run().error
@@ -153,7 +153,7 @@ def test_cancelling_and_errors_change_nothing_with_either_parent(ready, labelled
     assert now(labelled).defect_types is None
 
     with monkeypatch.context() as patch:
-        patch.setattr(crops, "embedding", lambda part, position, box: np.ones(8, np.float32))
+        patch.setattr(crops, "embeddings", lambda part, pairs: [np.ones(8, np.float32) for _ in pairs])
         press(ready, "learn_kinds")
         wait_for_job()
         assert "all alike" in ready.run().error[0].value
@@ -209,7 +209,8 @@ def on_page_and_line(part, recipe):
 
 def test_product_check_verdict_is_equal_on_page_and_recipe(app, labelled):
     part = now(labelled)
-    embedded = [part.extractor.describe(part.pixels(i))[1:] for i in range(len(part.scored.photos))]
+    pictures = [part.extractor.network_input(part.pixels(i)) for i in range(len(part.scored.photos))]
+    embedded = [part.extractor.describe([picture], [picture])[1:] for picture in pictures]
     middle = float(np.median([part.product_check.score(*embedding)[0] for embedding in embedded]))
     strict = replace(part.product_check, mode="stop", limit=middle)
     sure = part.defect_types.with_limit(0.0)

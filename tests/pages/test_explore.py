@@ -100,7 +100,7 @@ def test_detector_features_and_whole_photos_have_own_maps(open_app, in_the_hand)
     assert charts(app) == 1
     (view,), points = in_the_hand.scored.views, map_of(in_the_hand, MapRequest(False, True)).points
     errors = [
-        view.errors(explore_jobs.features(in_the_hand, photo)[0], view.start)[row, column]
+        view.errors(explore_jobs.features(in_the_hand, photo)[:1], view.start)[0, row, column]
         for photo, (row, column) in zip(points.photo, points.place, strict=True)
     ]
     assert (points.features**2).sum(axis=1) ** 0.5 == pytest.approx(errors, rel=1e-4)
@@ -134,7 +134,7 @@ def test_spectrum_rank_and_curve_need_no_network(open_app, in_the_hand, monkeypa
         app.run()
         assert [element.value for element in app.error] == ["the disk is full; free some space"]
         assert app.button(key="start-curve").disabled is False
-    monkeypatch.setattr(backbones.Backbone, "_run", lambda *a, **k: pytest.fail("the network ran"))
+    monkeypatch.setattr(backbones.Backbone, "run", lambda *a, **k: pytest.fail("the network ran"))
     finish(press(app, "start-curve"))
     assert charts(app) == 2
     numbers = app.dataframe[0].value

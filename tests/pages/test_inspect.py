@@ -119,11 +119,14 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
 
 def test_added_photo_takes_one_network_run_and_no_reading(open_app, in_the_hand, monkeypatch):
     linen = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
-    app, run, runs, reads = open_app(), Backbone._run, [], []
+    app, run, runs, reads = open_app(), Backbone.run, [], []
     monkeypatch.setattr(taught_product, "read", lambda path, depth: reads.append(path) or read(path, depth))
-    monkeypatch.setattr(
-        Backbone, "_run", lambda self, images, *, head: runs.append(head) or run(self, images, head=head)
-    )
+
+    def counted(self, images, *transform, head=False):
+        runs.append(head)
+        return run(self, images, *transform, head=head)
+
+    monkeypatch.setattr(Backbone, "run", counted)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
     changed = open_product_store.find(in_the_hand.id)

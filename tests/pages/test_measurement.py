@@ -13,6 +13,7 @@ from inspect_core.spc import msa_study
 from inspect_core.ui.measurement import msa_panels
 from inspect_core.ui.measurement.msa_panels import html_of
 from inspect_core.verdict import Verdict
+from tests.inspectors import inspect_in_one_step
 from tests.pages.waiting import press, words
 
 PAGE = "pages/measurement.py"
@@ -27,7 +28,7 @@ def begun(open_app, recipe, workspace, monkeypatch):
         score = float(image.mean()) / 30
         return Verdict(score, self.limits.verdict(score), np.zeros((4, 6), np.float32))
 
-    monkeypatch.setattr(LoadedRecipe, "inspect", inspect)
+    inspect_in_one_step(monkeypatch, LoadedRecipe, inspect)
     monkeypatch.setattr(msa_panels, "loaded_backbone", lambda choice: type("Network", (), {"device": "cpu"})())
     save(replace(recipe, product="tile"), workspace / "recipes/tile.zip")
     app = open_app(PAGE)

@@ -17,7 +17,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import read
 from inspect_core.line.confusion import escape_sentence, truths_of, with_truth
-from inspect_core.line.result_row import inspect_photo
+from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_format import photo_inspector
 from inspect_core.recipe_io.recipe_file import load

@@ -73,7 +73,7 @@ def test_two_views_restore_to_the_bit_with_all_scales(recipe, tmp_path):
     features = [torch.from_numpy(rng.normal(size=(1, 4, 3, width)).astype(np.float32)) for width in (5, 4)]
     for k, q in ((1, 1), (3, 2), (5, 3)):
         live = {"k": k, "q": q}
-        assert np.array_equal(joined_errors(opened.views, features, live), joined_errors(views, features, live))
+        assert np.array_equal(joined_errors(opened.views, [features], live), joined_errors(views, [features], live))
 
 
 def test_a_recipe_of_before_photo_levels_scores_as_it_did(recipe, tmp_path):
@@ -88,7 +88,9 @@ def test_a_recipe_of_before_photo_levels_scores_as_it_did(recipe, tmp_path):
     write(files | {recipe_package.ARRAYS: safetensors.numpy.save(fewer)}, tmp_path / "r")
     features = [torch.from_numpy(np.random.default_rng(7).normal(size=(1, *recipe.grid, 5)).astype(np.float32))]
     opened = load(tmp_path / "r").views
-    assert np.array_equal(joined_errors(opened, features, {"k": 3}), joined_errors(former.views, features, {"k": 3}))
+    assert np.array_equal(
+        joined_errors(opened, [features], {"k": 3}), joined_errors(former.views, [features], {"k": 3})
+    )
 
 
 def refused(files: dict[str, bytes], path, reason: str, **changed: object) -> None:

@@ -77,10 +77,10 @@ def test_the_score_again_is_that_of_the_copy_by_hand(study):
     picture = study.extractor.network_input(pixels, photo.placed)
     (copy,) = replace(NOISY, copies=1).copies_of(picture, pixels.shape[:2], photo.digest, lambda variation: picture)
     for live in ({}, {"k": 4}):
-        by_hand = scored.map_from_features(study.extractor.features_of_input(copy), photo.placed, **live)
+        by_hand = scored.map_from_features(study.extractor.features_of_inputs([copy]), photo.placed, **live)
         area = scored.live["area"]
         assert scored.repeat_scores(**live)[position] == image_score(by_hand, area=area)
-    as_taken = scored.map_from_features(study.extractor.features_of_input(picture), photo.placed)
+    as_taken = scored.map_from_features(study.extractor.features_of_inputs([picture]), photo.placed)
     assert image_score(as_taken, area=area) == study.scores()[position]
 
 
@@ -95,7 +95,7 @@ def test_noise_within_the_tolerances_stops_fewer_good_parts(study, fit_with):
                 float(
                     image_score(
                         study_scored.results.map_from_features(
-                            study_scored.extractor.features_of_input(pixels), photo.placed
+                            study_scored.extractor.features_of_inputs([pixels]), photo.placed
                         ),
                         area=1,
                     )

@@ -6,11 +6,11 @@ import torch
 
 from inspect_core.detectors import cop_corp
 from inspect_core.features.extraction import PatchFeatureSpec
-from inspect_core.methods.fitted_method import FittedMethod, joined_errors
+from inspect_core.methods.fitted_method import FittedMethod, joined_errors, sweep_errors
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.local_scale import GoodMaps
 from inspect_core.study import scored_photos
-from inspect_core.study.scored_photos import ScoredPhotos, sweep_errors
+from inspect_core.study.scored_photos import ScoredPhotos
 from tests.study.made_up import bench, patches, photo
 
 GROUPS = ("a", "a", "b", None, "c", "c", None, None)
@@ -74,7 +74,7 @@ def test_a_photo_more_leaves_the_tray_as_it_was(scored):
 
 
 def test_photos_added_in_one_step_equal_one_after_the_other(scored):
-    errors = [sweep_errors(scored.seen_by(), [patches(i)]) for i in range(9, 12)]
+    errors = sweep_errors(scored.seen_by(), [[patches(i)] for i in range(9, 12)])
     rows = [(photo("new"), errors[:1]), (photo("twice"), errors[1:])]
     together = scored.with_errors(rows)
     single = scored.with_errors(rows[:1]).with_errors(rows[1:])
@@ -140,7 +140,7 @@ def view_features(i: int) -> list[torch.Tensor]:
 def own_errors(scored: ScoredPhotos, k: int, q: int) -> list[np.ndarray]:
     """(photos, h, w) raw errors of each view."""
     return [
-        np.stack([view.errors(view_features(i)[number], value) for i in range(len(scored.photos))])
+        view.errors([view_features(i)[number] for i in range(len(scored.photos))], value)
         for number, (view, value) in enumerate(zip(scored.views, (k, q), strict=True))
     ]
 
@@ -176,7 +176,7 @@ def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
     ]
     for live in ({"k": 5, "q": 2}, {"k": 1, "q": 4, "area": 307}):
         for i in range(10):
-            expected = to_pixels(joined_errors(views, view_features(i), live), fused.size)
+            expected = to_pixels(joined_errors(views, [view_features(i)], live)[0], fused.size)
             assert np.array_equal(fused.map(i, **live), expected)
             assert fused.scores(**live)[i] == image_score(expected, area=live.get("area", 12))
 

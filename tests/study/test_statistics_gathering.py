@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.line.ordered_pool import ranges
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import METHODS
+from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.study import statistics_gathering
 from inspect_core.study.statistics_gathering import FitPlan, StatisticsMerger, merged
 

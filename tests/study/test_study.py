@@ -42,13 +42,13 @@ def study(product, backbone, store) -> Study:
 @pytest.fixture
 def network_calls(monkeypatch) -> list[int]:
     calls: list[int] = []
-    run = backbones.Backbone._run
+    run = backbones.Backbone.run
 
-    def counted(self, images, *, head):
+    def counted(self, images, *transform, head=False):
         calls.append(len(images))
-        return run(self, images, head=head)
+        return run(self, images, *transform, head=head)
 
-    monkeypatch.setattr(backbones.Backbone, "_run", counted)
+    monkeypatch.setattr(backbones.Backbone, "run", counted)
     return calls
 
 
@@ -132,7 +132,7 @@ def test_value_between_stops_equals_a_fresh_fit_to_the_bit(product, backbone, st
         study = Study(scan(product), backbone, store, parameters={"k": 70}, grid=(8, 8)).fit()
     (view,), size = study.scored.views, study.scored.size
     assert 37 not in view.stops
-    errors = np.stack([view.errors(*study.features(photo), 37) for photo in study.photos])
+    errors = view.errors([study.features(photo)[0] for photo in study.photos], 37)
     setters = study.scored.setters()
     good = errors[setters]
     scale = GoodMaps.from_errors(good).winsorised(good, size).finish(size).with_photo_levels(good)
@@ -188,9 +188,9 @@ def test_without_calibration_photos_folds_score_each_other(product, backbone, st
             photo = study.photos[study.scored.index(sample.name)]
             expected_errors = errors[sample.name][apart.stops.index(start)]
             if method == "nearest":  # what was drawn from the other photos is not what would be drawn from them alone
-                assert expected_errors.mean() > study.scored.views[0].errors(*study.features(photo), start).mean()
+                assert expected_errors.mean() > study.scored.views[0].errors(study.features(photo), start).mean()
             else:
-                np.testing.assert_allclose(expected_errors, apart.errors(*study.features(photo), start), rtol=2e-5)
+                np.testing.assert_allclose(expected_errors, apart.errors(study.features(photo), start)[0], rtol=2e-5)
     setters = study.scored.setters()
     setting = {photo.name for photo, sets in zip(study.photos, setters, strict=True) if sets}
     assert setting == {sample.name for sample in photos.train}

@@ -39,7 +39,7 @@ def hoffmann(product, backbone, store) -> Study:
 
 @pytest.fixture
 def no_network(monkeypatch) -> None:
-    monkeypatch.setattr(Backbone, "_run", lambda *a, **k: pytest.fail("the network ran"))
+    monkeypatch.setattr(Backbone, "run", lambda *a, **k: pytest.fail("the network ran"))
 
 
 def test_the_sample_is_drawn_evenly_from_the_store(corp, no_network):

@@ -64,8 +64,7 @@ def test_what_hides_among_the_good_photos_is_found(photos, screened, monkeypatch
     def run(*_):
         raise AssertionError("the network is run again")
 
-    monkeypatch.setattr(Backbone, "tap_maps", run)
-    monkeypatch.setattr(Backbone, "embed", run)
+    monkeypatch.setattr(Backbone, "run", run)
     assert screen_photos(scan(folder), ORDER, store, silent) == screening
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import as_features, full_precision, require_samples
+from inspect_core.detectors.checks import as_features, require_samples
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, precision_of
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap, require_fraction
 from inspect_core.detectors.warned import FitWarning
@@ -33,10 +33,9 @@ class MappedCovariance:
         """Take in a batch (..., m). Raises ValueError for non-finite features or a wrong width."""
         features = as_features(features, width=self.feature_map.m, dtype=self.dtype)
         self.feature_map = self.feature_map.to(features.device)
-        with full_precision():
-            for block in features.reshape(-1, self.feature_map.m).split(_ROWS):
-                if len(block):
-                    self._add(self.feature_map(block))
+        for block in features.reshape(-1, self.feature_map.m).split(_ROWS):
+            if len(block):
+                self._add(self.feature_map(block))
         return self
 
     def merge(self, other: "MappedCovariance") -> "MappedCovariance":

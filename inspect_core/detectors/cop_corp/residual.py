@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import as_features, full_precision, require_between
+from inspect_core.detectors.checks import as_features, require_between
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.detectors.patch_rows import blocks
 from inspect_core.detectors.warned import FitWarning
@@ -116,9 +116,8 @@ class KernelPCAMap:
         dimensions = self.components.shape[1]
         suffix = torch.tensor([dimensions - min(int(q), dimensions) for q in qs], dtype=torch.long, device=x.device)
         errors = x.new_empty(len(suffix), math.prod(x.shape[:-1]))
-        with full_precision():
-            for place, block in blocks(x, rows=_ROWS):
-                errors[:, place] = self._squared_suffixes(block).index_select(1, suffix).sqrt_().T
+        for place, block in blocks(x, rows=_ROWS):
+            errors[:, place] = self._squared_suffixes(block).index_select(1, suffix).sqrt_().T
         return errors.view(len(suffix), *x.shape[:-1])
 
     def _squared_suffixes(self, block: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import as_features, full_precision
+from inspect_core.detectors.checks import as_features
 from inspect_core.detectors.mahalanobis.per_location import (
     grid_distances,
     matrix_blocks,
@@ -128,8 +128,7 @@ class Mahalanobis(Stored):
 
 def project(features: Tensor, projection: Tensor) -> Tensor:
     """features @ projection over the last axis, in true float32: (..., d) to (..., k)."""
-    with full_precision():
-        return features @ projection
+    return features @ projection
 
 
 def _finite(arrays: Mapping[str, Any], name: str) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import full_precision, require_between
+from inspect_core.detectors.checks import require_between
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.runtime.threads import parallel_map
 
@@ -114,12 +114,11 @@ def grid_distances(features: Tensor, mean: Tensor, whitening: Sequence[Tensor], 
     last = prefix_ends(ks, sum(block.shape[-1] for block in whitening)).to(mean.device)
     rows, mean = features.to(mean.device).reshape(n, h * w, m), mean.reshape(h * w, m)
     distances = rows.new_empty(len(last), n, h * w)
-    with full_precision():
-        for here in location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m))):
-            centred = (rows[:, here] - mean[here]).transpose(0, 1).contiguous()
-            parts = [per_location_product(centred[..., : block.shape[1]], block[here]) for block in whitening]
-            squared = torch.cat(parts, dim=-1).square_().cumsum(-1).index_select(-1, last)
-            distances[:, :, here] = squared.sqrt_().permute(2, 1, 0)
+    for here in location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m))):
+        centred = (rows[:, here] - mean[here]).transpose(0, 1).contiguous()
+        parts = [per_location_product(centred[..., : block.shape[1]], block[here]) for block in whitening]
+        squared = torch.cat(parts, dim=-1).square_().cumsum(-1).index_select(-1, last)
+        distances[:, :, here] = squared.sqrt_().permute(2, 1, 0)
     return distances.reshape(len(last), n, h, w).to(features.device)
 
 

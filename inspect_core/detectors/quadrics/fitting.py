@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import full_precision, require_positive
+from inspect_core.detectors.checks import require_positive
 from inspect_core.detectors.quadrics.algebraic import (
     LARGEST_MONOMIALS,
     NumpyCoefficients,
@@ -77,28 +77,25 @@ def fit(
         if progress is not None:
             progress(fraction)
 
-    with full_precision():
-        points, coordinates, m = _prepare(x, m=m, components=components, stacklevel=3)
-        r = points.shape[1]
-        rng = np.random.default_rng(seed)
-        closed = monomial_count(r) <= LARGEST_MONOMIALS
-        if closed:
-            moments = monomial_moments(points, report=lambda fraction: report(START_FRACTION * fraction))
-            first = least_squares_hs(moments, r, m)
-        else:
-            warnings.warn(
-                f"{r} features have {monomial_count(r)} monomials, above the {LARGEST_MONOMIALS} of the closed-form "
-                "start: the fit starts at random; components=88 or fewer brings the closed form back",
-                FitWarning,
-                stacklevel=2,
-            )
-            first = random_start(rng, r, m)
-        begun = START_FRACTION if closed else 0.0
-        start = _on_device(first, points.device)
-        fitted = _refine(
-            start, points, penalty=penalty, rng=rng, report=lambda done: report(begun + (1 - begun) * done)
+    points, coordinates, m = _prepare(x, m=m, components=components, stacklevel=3)
+    r = points.shape[1]
+    rng = np.random.default_rng(seed)
+    closed = monomial_count(r) <= LARGEST_MONOMIALS
+    if closed:
+        moments = monomial_moments(points, report=lambda fraction: report(START_FRACTION * fraction))
+        first = least_squares_hs(moments, r, m)
+    else:
+        warnings.warn(
+            f"{r} features have {monomial_count(r)} monomials, above the {LARGEST_MONOMIALS} of the closed-form "
+            "start: the fit starts at random; components=88 or fewer brings the closed form back",
+            FitWarning,
+            stacklevel=2,
         )
-        model = _finish(fitted, points, coordinates, start="closed form" if closed else "random")
+        first = random_start(rng, r, m)
+    begun = START_FRACTION if closed else 0.0
+    start = _on_device(first, points.device)
+    fitted = _refine(start, points, penalty=penalty, rng=rng, report=lambda done: report(begun + (1 - begun) * done))
+    model = _finish(fitted, points, coordinates, start="closed form" if closed else "random")
     if model.penalty_value > PENALTY_WARNING:
         warnings.warn(
             f"the {m} quadrics are not orthonormal: the penalty ended at {model.penalty_value:.3g}, above "
@@ -135,16 +132,15 @@ def _fit_closed_form(
     m: int | None,
     components: int | None,
 ) -> Quadrics:
-    with full_precision():
-        points, coordinates, m = _prepare(x, m=m, components=components, stacklevel=4)
-        r = points.shape[1]
-        if monomial_count(r) > LARGEST_MONOMIALS:
-            raise ValueError(
-                f"x is {r} wide, which makes {monomial_count(r)} monomials, above the {LARGEST_MONOMIALS} of the "
-                "closed form; reduce it with components=88 or fewer"
-            )
-        fitted = least_squares(monomial_moments(points), r, m)
-        return _finish(_on_device(fitted, points.device), points, coordinates, start="closed form")
+    points, coordinates, m = _prepare(x, m=m, components=components, stacklevel=4)
+    r = points.shape[1]
+    if monomial_count(r) > LARGEST_MONOMIALS:
+        raise ValueError(
+            f"x is {r} wide, which makes {monomial_count(r)} monomials, above the {LARGEST_MONOMIALS} of the "
+            "closed form; reduce it with components=88 or fewer"
+        )
+    fitted = least_squares(monomial_moments(points), r, m)
+    return _finish(_on_device(fitted, points.device), points, coordinates, start="closed form")
 
 
 def _prepare(

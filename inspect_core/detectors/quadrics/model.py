@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.detectors.checks import full_precision
 from inspect_core.detectors.quadrics.algebraic import monomials
 from inspect_core.detectors.quadrics.coordinates import as_points, require_count, to_coordinates
 from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients, second_order
@@ -67,12 +66,11 @@ class Quadrics(Stored):
         forms = self._forms if x.dtype == torch.float64 else self._single_forms
         scale, norm, coefficients = (part.to(x.device, x.dtype) for part in (self.scale, *forms))
         blocks = []
-        with full_precision():
-            for rows in x.reshape(-1, x.shape[-1]).split(rows_per_block(coefficients.shape[1])):
-                points = to_coordinates(rows, shift=self.shift, scale=self.scale, basis=self.basis, dtype=x.dtype)
-                values, squares = (coefficients @ monomials(points)).chunk(2)
-                distances, _ = second_order(values.abs_(), squares.clamp_min_(0).sqrt_(), norm[:, None])
-                blocks.append((distances.cumsum(dim=0)[counts - 1] * (scale / counts)[:, None]).float())
+        for rows in x.reshape(-1, x.shape[-1]).split(rows_per_block(coefficients.shape[1])):
+            points = to_coordinates(rows, shift=self.shift, scale=self.scale, basis=self.basis, dtype=x.dtype)
+            values, squares = (coefficients @ monomials(points)).chunk(2)
+            distances, _ = second_order(values.abs_(), squares.clamp_min_(0).sqrt_(), norm[:, None])
+            blocks.append((distances.cumsum(dim=0)[counts - 1] * (scale / counts)[:, None]).float())
         return torch.cat(blocks, dim=1).reshape(len(ms), *x.shape[:-1])
 
     @cached_property

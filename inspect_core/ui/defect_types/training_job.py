@@ -1,15 +1,17 @@
 """Learning defect types as a background job: crops, embeddings, the fit, and its confidence on unknown types."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from inspect_core.features.extraction import embed
-from inspect_core.images.boxes import crop_square
+from inspect_core.features.extraction import Crop, embeddings_of
+from inspect_core.features.store import feature_store
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
+from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import stage
 from inspect_core.ui import crops, open_product_store, result_cache, teaching_job
 from inspect_core.ui.taught_product import TaughtProduct
@@ -94,9 +96,11 @@ def subject_of(product: TaughtProduct) -> tuple[str, str]:
 def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeTrainingResult:
     points = []
     with device_lock(product.extractor.backbone.device):
-        for done, example in enumerate(order.examples):
-            job.report(0.3 * done / len(order.examples), f"processing example {done + 1} of {len(order.examples)}")
-            points.append(crops.embedding(product, example.position, example.box))
+        pairs = [(example.position, example.box) for example in order.examples]
+        job.report(0.0, f"processing {len(pairs)} examples")
+        for done, point in enumerate(crops.embeddings(product, pairs), start=1):
+            points.append(point)
+            job.report(0.3 * done / len(pairs), f"processing example {done} of {len(pairs)}")
         foreign = _foreign(product, order.by_region, job)
     embeddings = np.stack(points)
     settings = {
@@ -124,12 +128,14 @@ def _foreign(product: TaughtProduct, by_region: bool, job: Job) -> np.ndarray:
     """Return (m, d) embeddings of the bundled products' defects, except those of this product."""
     digests = {photo.digest for photo in product.scored.photos}
     photos = [sample for name in teaching_job.samples() for sample in scan(teaching_job.SAMPLES / name).defects]
-    crops = []
-    for done, sample in enumerate(photos):
-        job.report(0.3 + 0.1 * done / len(photos), "processing other products")
-        picture = read(sample.path, sample.depth)
-        if picture.digest in digests:
-            continue
-        pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
-        crops.append(embed(crop_square(picture.pixels, pieces[0] if pieces else None), product.extractor.backbone))
-    return np.stack(crops) if crops else np.empty((0, 0))
+
+    def of_other_products() -> Iterator[Crop]:
+        pictures = in_order(lambda sample: read(sample.path, sample.depth), photos)
+        for done, (sample, picture) in enumerate(zip(photos, pictures, strict=True)):
+            job.report(0.3 + 0.1 * done / len(photos), "processing other products")
+            if picture.digest not in digests:
+                pieces = boxes_of_mask(read_mask(sample.mask, sample.size)) if by_region and sample.mask else ()
+                yield Crop(picture.digest, partial(getattr, picture, "pixels"), pieces[0] if pieces else None)
+
+    embeddings = list(embeddings_of(of_other_products(), product.extractor.backbone, feature_store()))
+    return np.stack(embeddings) if embeddings else np.empty((0, 0))

@@ -91,7 +91,7 @@ def _map(
     if variation != AS_TAKEN:
         picture = variation.apply(picture, photo.placed.photo_size, np.random.default_rng(0))
     with device_lock(extractor.backbone.device):
-        features = extractor.features_of_input(picture)
+        features = extractor.features_of_inputs([picture])
         return picture, product.scored.map_from_features(features, photo.placed, **live)
 
 

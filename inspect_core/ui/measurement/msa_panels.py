@@ -158,10 +158,10 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
         loaded = _loaded(str(recipe.digest), recipe)
         appraisals = []
         with st.spinner("Inspecting…"):
-            for part, trial, name, content in photos:
-                picture: DecodedPhoto = read_bytes(content, name, recipe.depth)
-                with device_lock(loaded.backbone.device):
-                    verdict = loaded.inspect(picture.pixels)
+            pictures: list[DecodedPhoto] = [read_bytes(content, name, recipe.depth) for _, _, name, content in photos]
+            with device_lock(loaded.backbone.device):
+                verdicts = list(loaded.inspect_all(picture.pixels for picture in pictures))
+            for (part, trial, _, _), picture, verdict in zip(photos, pictures, verdicts, strict=True):
                 appraisals.append(
                     AppraisalRecord(part, LOUPE, trial, verdict.verdict != "accept", verdict.score, picture.digest)
                 )
