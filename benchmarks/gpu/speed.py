@@ -35,8 +35,8 @@ from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 
-ALONE = 60
-"""Photos that are inspected one after the other: enough for a rate."""
+LONG = 5.0
+"""Seconds that a rate is measured for, if there are photos enough."""
 TAUGHT = 40
 """Photos that a detector learns from before its speed is measured."""
 EVERY = 0.1
@@ -79,11 +79,13 @@ def rates(backbone: Backbone, photos: Sequence[PhotoFile], store: FeatureStore) 
     study = Study(order, backbone, store, method="mahalanobis").fit()
     inspector = LoadedRecipe(study.recipe(), backbone)
     named = [(sample.name, sample.path) for sample in photos]
-    run(inspector, named[: 2 * backbone.at_once], Outputs())  # the first batches load kernels
+    first = named[: 2 * backbone.at_once]
+    run(inspector, first, Outputs())  # loads kernels
+    expected = len(first) / _seconds(lambda: run(inspector, first, Outputs()))
+    count = min(len(photos), max(len(first), round(LONG * expected)))
+    photos, named = photos[:count], named[:count]
     figures: dict[str, float | None] = {"at_once": backbone.at_once}
-    figures["one_at_a_time_per_s"] = ALONE / _seconds(
-        lambda: [inspect_photo(inspector, *photo) for photo in named[:ALONE]]
-    )
+    figures["one_at_a_time_per_s"] = _rate(inspect_photo(inspector, *photo) for photo in named)
     streamed = {sample.name for sample in photos}
     features = PhotoFeatures.here(study.extractor, FeatureStore(store.folder / "none"), streamed)
     with busy(backbone.device) as shares:
@@ -116,18 +118,17 @@ def measured(device: str, setting: GpuSetting, clock: Clock, bits: Callable[[Bac
         dataset = write_photos(scratch / "photos", max(*setting.fits, setting.inspected), setting.side)
         photos = dataset.good
         for where in dict.fromkeys((device, "cpu")):
-            share = 1 if where == device else 10
             of_device = figures.setdefault(where, {"networks": {}, "fits": {}})
             store = FeatureStore(scratch / where / "features")
             for count in setting.fits[: None if where == device else 1]:
-                if clock.allows(f"teaching {count} photos on {where}", 10 if where == device else 20):
-                    of_device["fits"][str(count)] = taught(where, dataset, count, store)
+                if clock.allows(f"teaching {count} photos on {where}", 10 + count / (100 if where != "cpu" else 25)):
+                    fresh = FeatureStore(scratch / where / f"features of {count}")
+                    of_device["fits"][str(count)] = taught(where, dataset, count, fresh)
             for name in setting.networks:
-                if clock.allows(f"{name} on {where}", 15 if where == device else 25):
+                if clock.allows(f"{name} on {where}", 25 if where == device else 45):
                     backbone = network(name, where, scratch)
                     equal = {"same_bits_in_any_batch": bits(backbone)}
-                    inspected = photos[: max(setting.inspected // share, TAUGHT + 10)]
-                    of_device["networks"][name] = rates(backbone, inspected, store) | equal
+                    of_device["networks"][name] = rates(backbone, photos[: setting.inspected], store) | equal
     return figures
 
 
@@ -165,6 +166,16 @@ def busy(device: torch.device) -> Iterator[Busy]:
         shares.cores = (time.process_time() - used) / (time.perf_counter() - wall) / (os.cpu_count() or 1)
         if watcher.is_alive():
             watcher.join()
+
+
+def _rate(results: Iterator[object]) -> float:
+    """Return how many results a second come, for LONG seconds or until all have come."""
+    began, count = time.perf_counter(), 0
+    for _ in results:
+        count += 1
+        if time.perf_counter() - began > LONG:
+            break
+    return count / (time.perf_counter() - began)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.patch_grid import POOLING, average_neighbours, join_taps
+from inspect_core.features.patch_grid import POOLING, aligned, average_neighbours, join_taps
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.boxes import Box, crop_square
@@ -79,7 +79,7 @@ def embeddings_of(
 
 def rows_of(views: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:
     """Return the features of each of n photos, (1, h, w, k) for each view, given (n, h, w, k) for each."""
-    return [tuple(values[i : i + 1] for values in views) for i in range(len(views[0]))] if views else []
+    return [tuple(aligned(values[i : i + 1]) for values in views) for i in range(len(views[0]))] if views else []
 
 
 def published_with_nearest(backbone: str) -> bool:

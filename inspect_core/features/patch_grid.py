@@ -93,11 +93,14 @@ def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
 def _project(values: Tensor, rows: Tensor) -> Tensor:
     """Return (n, h, w, d) @ (d, k)."""
     count, height, width, channels = values.shape
-    return (_aligned(values).reshape(-1, channels) @ rows).reshape(count, height, width, -1)
+    return (aligned(values).reshape(-1, channels) @ rows).reshape(count, height, width, -1)
 
 
-def _aligned(values: Tensor) -> Tensor:
-    """Starting on a 64-byte boundary: the last bit of a matrix product may depend on it."""
+def aligned(values: Tensor) -> Tensor:
+    """Return the same, in memory of its own unless it starts on a 64-byte boundary.
+
+    The last bit of a matrix product may depend on it.
+    """
     return values.clone() if values.data_ptr() % ALIGNMENT else values
 
 
@@ -129,7 +132,7 @@ def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Te
     if columns.ndim != 2 or len(columns) != sum(widths):
         channels = f"the taps have {' + '.join(map(str, widths))} = {sum(widths)} channels"
         raise ValueError(f"projection has shape {tuple(columns.shape)}, {channels}; give (d, k) made for these taps")
-    return [_aligned(part) for part in columns.contiguous().split(widths)]
+    return [aligned(part) for part in columns.contiguous().split(widths)]
 
 
 join = join_taps

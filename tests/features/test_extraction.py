@@ -2,8 +2,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
-from inspect_core.features.extraction import Crop, embed, embeddings_of
+from inspect_core.features.extraction import Crop, embed, embeddings_of, rows_of
 from inspect_core.features.store import FeatureStore
 
 
@@ -35,3 +36,10 @@ def test_another_photo_box_or_alignment_is_another_embedding(small_backbone, tmp
     for alignment in (None, SimpleNamespace(digest="x"), None, SimpleNamespace(digest="x")):
         list(embeddings_of(crops if alignment is None else crops[:1], small_backbone, store, alignment))
     assert len(asked) == 4
+
+
+def test_photos_of_a_batch_begin_where_a_photo_alone_does():
+    """The last bit of a product may depend on where its memory begins."""
+    rows = rows_of([torch.arange(5 * 3 * 7 * 3, dtype=torch.float32).reshape(5, 3, 7, 3)])
+    assert [int(features[0, 0, 0, 0]) for (features,) in rows] == [0, 63, 126, 189, 252]
+    assert all(features.data_ptr() % 64 == 0 for (features,) in rows)
