@@ -108,6 +108,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "training, and each is scored by a detector trained without it)"
     )
     parser.add_argument("--calibrate", type=float, help=calibrate)
+    test = "keep one in five good photos for testing where the folder has no test/ (default: all are learned from)"
+    parser.add_argument("--keep-test", action="store_true", help=test)
     budget = (
         "maximum detector time per photo for the automatic choice, in milliseconds on two cores without the network "
         f"(default: {TeachingConfig.budget:.0f})"
@@ -148,7 +150,7 @@ def build_config(
     parts = split(samples, seed=options.seed, blind=options.blind, **calibration)
     require_enough(parts)
     if not calibration:
-        parts = train_on_all(parts)
+        parts = train_on_all(parts, keep_test=options.keep_test)
     print_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))

@@ -15,8 +15,6 @@ KNOWN = 10
 _name = attrgetter("name")
 FOLDS = 10
 MIN_GOOD_PHOTOS = 5
-FEWEST_TO_JUDGE = 60
-"""Good photos from which on some are kept apart to judge; of fewer all are learned from, and judged in folds."""
 MIN_FOLDS = 3
 """Folds of good photos, each scored by a detector fitted to the others; fewer where there are fewer groups."""
 MOST_CROSSED = 200  # good photos that set limits by folds; of more, they are chosen evenly
@@ -178,16 +176,15 @@ def require_enough(photos: Split) -> None:
         raise ValueError(f"{reason}; add good parts until there are at least {MIN_GOOD_PHOTOS}, ideally 30")
 
 
-def train_on_all(photos: Split) -> Split:
-    """Return the same with the photos that were to set limits among those to fit, which then set them by folds; of
-    fewer than FEWEST_TO_JUDGE good photos also those that were to judge, unless the folder has a test/.
+def train_on_all(photos: Split, *, keep_test: bool = False) -> Split:
+    """Return the same with the photos that were to set limits among those to fit, which then set them by folds, and
+    those that were to judge, unless the folder has a test/ or `keep_test` asks for them; folds judge then.
 
     Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
     11). The split itself where there are too few groups for folds.
     """
     good = [sample for sample in photos.test if sample.label == GOOD]
-    enough = len(photos.train) + len(photos.calibration) + len(good) >= FEWEST_TO_JUDGE
-    apart = enough or any(sample.split_side == "test" for sample in photos.test)
+    apart = keep_test or any(sample.split_side == "test" for sample in photos.test)
     train = tuple(sorted((*photos.train, *photos.calibration, *(() if apart else good)), key=_name))
     if not folds(train, photos.groups, seed=0):
         return photos

@@ -55,6 +55,10 @@ TO_BLIND = (
     "With ten or more known defects, half are used to choose the detector and set the review limit. All reported "
     "figures then come from the other half."
 )
+TO_TEST = (
+    "They are not learned from, so they show how good parts fare that nobody has seen. Without them all are learned "
+    "from, and each is scored by a detector trained without it."
+)
 TO_BACKBONE = "The network that extracts features from each patch. EfficientNet-Lite0 is built in and fast."
 TO_TAPS = "The layers used as features. “Expansions” have more channels and detect finer changes; “outputs” are faster."
 TO_CHECK = (
@@ -150,7 +154,11 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
         seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Used for the split and the fit.")
         label = "Use known defects to choose detector and limits"
         blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
-        parts = train_on_all(split(samples, seed=int(seed), groups=grouping, blind=blind))
+        has_test = any(sample.split_side == "test" for sample in (*samples.good, *samples.defects))
+        label = "Keep one in five good photos for testing"
+        keep_test = not has_test and st.toggle(label, key="keep_test", help=TO_TEST)
+        parts = split(samples, seed=int(seed), groups=grouping, blind=blind)
+        parts = train_on_all(parts, keep_test=keep_test)
         chosen_by = f", {len(parts.validation)} defects for validation" if parts.validation else ""
         if count := len(parts.folds(int(seed))):
             to_fit = f"{len(parts.train)} for training and setting the limit"
