@@ -6,11 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TypeGuard
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inspect_core"
@@ -40,25 +37,6 @@ def test_class_names_are_unique() -> None:
 def test_module_names_are_unique() -> None:
     names = Counter(path.stem for path in PACKAGE.rglob("*.py"))
     assert {name for name, count in names.items() if count > 1} == SAME_THING
-
-
-@pytest.mark.parametrize(
-    ("module", "former", "name"),
-    [
-        ("images.part_pose", "Located", "PartPose"),
-        ("images.alignment", "learn", "learn_alignment"),
-        ("features.patch_grid", "join", "join_taps"),
-    ],
-)
-def test_former_names_stay_importable(module: str, former: str, name: str) -> None:
-    room = import_module(f"inspect_core.{module}")
-    assert getattr(room, former) is getattr(room, name)
-
-
-@pytest.mark.parametrize("module", ["metrics", "limits", "anomaly_map"])
-def test_the_former_name_of_scoring_stays_importable(module: str) -> None:
-    former, scoring = (vars(import_module(f"inspect_core.{room}.{module}")) for room in ("judge", "scoring"))
-    assert former.keys() == scoring.keys()
 
 
 def test_no_banned_identifier_is_bound() -> None:

@@ -31,8 +31,6 @@ SUBCOMMANDS = {
     "doctor": "show versions, the device in use and what is missing",
     "synthetic": "generate the sample products",
 }
-FORMER_NAMES = {"look": "screen", "learn": "extend", "measure": "msa"}
-"""Subcommands that --help no longer lists, and what they are called now."""
 NO_WORKSPACE = ("doctor", "msa", "synthetic")
 """Subcommands that need no workspace."""
 
@@ -51,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
     warnings.simplefilter("ignore", FitWarning)
     try:
         loaded()
-        if FORMER_NAMES.get(options.verb, options.verb) not in NO_WORKSPACE:
+        if options.verb not in NO_WORKSPACE:
             workspace.require_writable()
         atomic_write.clear()
         return options.run(options)
@@ -82,8 +80,7 @@ class _Subcommand(_Parser):
     """Imports the module of a verb when the verb is called: most need torch, which takes seconds to load."""
 
     def parse_known_args(self, args=None, namespace=None):
-        name = self.prog.split()[-1]
-        module = import_module(f"inspect_core.cli.{FORMER_NAMES.get(name, name)}")
+        module = import_module(f"inspect_core.cli.{self.prog.split()[-1]}")
         module.add_arguments(self)
         self.set_defaults(run=module.run)
         return super().parse_known_args(args, namespace)
@@ -94,6 +91,4 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="VERB", dest="verb", parser_class=_Subcommand)
     for verb, description in SUBCOMMANDS.items():
         verbs.add_parser(verb, help=description)
-    for name in FORMER_NAMES:
-        verbs.add_parser(name)
     return parser

@@ -28,24 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, help="use this score as the limit")
     scale = "scale of the photos; areas are then also reported in mm²"
     parser.add_argument("--mm-per-pixel", type=scale_argument, help=scale)
-    check = "action for photos of another product (formerly --guard)"
-    parser.add_argument(
-        "--product-check",
-        "--guard",
-        dest="product_check",
-        choices=MODES,
-        help=check,
-        default=TeachingConfig.product_check,
-    )
+    check = "action for photos of another product"
+    parser.add_argument("--product-check", choices=MODES, help=check, default=TeachingConfig.product_check)
     scores = "score of the product check: the photo's features alone, or fused with the network's own class scores"
-    parser.add_argument(
-        "--product-check-scores",
-        "--guard-scores",
-        dest="product_check_scores",
-        choices=(ALONE, FUSED),
-        default=ALONE,
-        help=scores,
-    )
+    parser.add_argument("--product-check-scores", choices=(ALONE, FUSED), default=ALONE, help=scores)
 
 
 def run(options: argparse.Namespace) -> int:

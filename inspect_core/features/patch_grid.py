@@ -133,7 +133,3 @@ def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Te
         channels = f"the taps have {' + '.join(map(str, widths))} = {sum(widths)} channels"
         raise ValueError(f"projection has shape {tuple(columns.shape)}, {channels}; give (d, k) made for these taps")
     return [aligned(part) for part in columns.contiguous().split(widths)]
-
-
-join = join_taps
-"""Former name, which stays importable."""

@@ -45,8 +45,6 @@ _SCALE = 0.05  # by which it may at least be smaller or larger, where it may be 
 _ENOUGH = 0.54  # of the median share of details in agreement in a good photo
 _LEAST = 0.9  # of the least
 _PLAIN = ("scale", "photos_seen", "photos_not_located", "outlined")
-_FIRST_NAMES = {"photo_size": "photo", "symmetry_angles": "turns", "photos_seen": "seen", "photos_not_located": "lost"}
-_FIRST_NAMES |= {"coverage_mask": "always"}
 _MEASURED = {
     "x": (0.02, "the part is shifted sideways by {}", 0, "%"),
     "y": (0.02, "the part is shifted up or down by {}", 0, "%"),
@@ -167,14 +165,10 @@ class Alignment:
 
     @cached_property
     def digest(self) -> str:
-        """Return a digest of all fields, by former names, `outlined` only where it is: areas of old recipes hold it."""
-        facts = {_FIRST_NAMES.get(name, name): value for name, value in self.params().items()}
-        if not self.outlined:
-            del facts["outlined"]
-        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+        """Return a digest of all fields."""
+        digest = hashlib.sha256(json.dumps(self.params(), sort_keys=True).encode())
         for name, values in self.arrays().items():
-            head = f"{_FIRST_NAMES.get(name, name)}{values.shape}"
-            digest.update(head.encode() + np.ascontiguousarray(values).tobytes())
+            digest.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
@@ -382,7 +376,3 @@ def _range(name: str, values: Sequence[float]) -> ValueRange:
     """Return the range of the values, widened on both sides in proportion to their spread."""
     room = max(_ROOM * (max(values) - min(values)), _MEASURED[name][0])
     return ValueRange(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)
-
-
-learn = learn_alignment
-"""Former name, which stays importable."""

@@ -136,7 +136,3 @@ def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
     """Return (2, 3): from pixels (x, y) of a picture of this (height, width) to those at the other."""
     across, down = other[1] / size[1], other[0] / size[0]
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])
-
-
-Located = PartPose
-"""Former name, which stays importable."""

@@ -103,9 +103,9 @@ _SCALES = {
     "scale_gain": floats("s h w", SMALLEST),
     "scale_level": floats("s"),
     "scale_spread": floats("s", SMALLEST),
+    "scale_photo_level": floats("s"),
+    "scale_reach": floats("s", 0),
 }
-_PHOTO_LEVELS = {"scale_photo_level": floats("s"), "scale_reach": floats("s", 0)}
-"""In recipes whose maps leave out the level of each photo; those of before have none."""
 _KNOWN_CASES = {
     "embeddings": floats("cases e"),
     "outlier_scores": floats("cases", 0),
@@ -149,8 +149,6 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     arrays: dict[str, ArraySpec] = {}
     for number, part in enumerate(document["views"]):
         view_arrays = dict(detectors[part["name"]]) | (_SCALES if part["scale_stops"] else {})
-        if part["scale_stops"] and f"{view(number)}.scale_reach" in names:
-            view_arrays |= _PHOTO_LEVELS
         if "projection" not in view_arrays and f"{view(number)}.columns" in names:
             view_arrays |= {"columns": unit("d k")}
         arrays |= add_prefix(view(number), view_arrays)

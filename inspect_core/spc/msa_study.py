@@ -20,8 +20,6 @@ MOST_PARTS = 500
 MOST_TRIALS = 20
 MOST_BYTES = 1 << 24
 _writing = threading.Lock()
-_FORMER = {"said": "appraisals", "people": "human_appraisers", "begun": "started_at"}
-"""Names of fields in the studies of earlier versions."""
 
 
 class StudyPart(NamedTuple):
@@ -170,7 +168,6 @@ def load(stem: str) -> MsaStudy:
     path = folder() / f"{stem}.json"
     try:
         document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
-        document = {_FORMER.get(name, name): value for name, value in document.items()}
         if not isinstance(document.get("appraisals"), list):
             raise ValueError("its appraisals are no list")
         parts = tuple(_typed(StudyPart, values) for values in document.pop("parts"))

@@ -32,7 +32,7 @@ def teach(product: Path, backbone) -> Callable[..., int]:
 @pytest.fixture(scope="session")
 def fit(teach: Callable[..., int]) -> Callable[..., int]:
     """As `teach` with the verb fit, one detector and no product check: for tests of all the rest."""
-    return functools.partial(teach, "fit", "--detector", "mahalanobis", "--guard", "off", "--out")
+    return functools.partial(teach, "fit", "--detector", "mahalanobis", "--product-check", "off", "--out")
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ def test_fit_suggests_alignment_before_it_fits(teach, verb, tmp_path, capsys, mo
 
 def test_the_guard_can_be_fused_with_the_class_scores(fit, recipe_folder, tmp_path):
     assert not load(recipe_folder).product_check.fused
-    assert fit(tmp_path / "r", "--product-check", "warn", "--guard-scores", "fused") == 0
+    assert fit(tmp_path / "r", "--product-check", "warn", "--product-check-scores", "fused") == 0
     fused = load(tmp_path / "r").product_check
     assert fused.fused
     assert fused.limit < 0, "minus the paper's score, which is larger for the product"

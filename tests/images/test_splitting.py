@@ -81,7 +81,7 @@ def test_limit_photos_are_trained_on_and_set_limits_by_folds(count):
     assert train_on_all(two) is two, "two photos make no folds"
 
 
-def test_all_good_photos_are_trained_on_unless_a_test_is_asked_for():
+def test_all_good_photos_are_trained_on_by_default():
     for good, keep_test, test_count in ((22, False, 0), (60, False, 0), (400, False, 0), (60, True, 12)):
         parts = train_on_all(split(samples_of(good, defects=7), seed=0), keep_test=keep_test)
         assert sizes((parts.train, parts.calibration, good_of(parts.test))) == [good - test_count, 0, test_count]

@@ -51,7 +51,7 @@ def test_it_takes_its_place_among_the_others():
 def test_it_is_taught_saved_inspected_with_and_evaluated(network, product, tmp_path, capsys):
     geometry = ["--size", "64x96", "--grid", "8x12", "--neighbours", "12", "--device", "cpu"]
     saved = tmp_path / "flange.zip"
-    assert main(["fit", str(product), "--detector", NEW, *geometry, "--guard", "off", "--out", str(saved)]) == 0
+    assert main(["fit", str(product), "--detector", NEW, *geometry, "--product-check", "off", "--out", str(saved)]) == 0
     loaded = load(saved)
     assert loaded.views[0].detector.k == 12
     known = {part.name: part.score for part in (*loaded.calibration_photos, *loaded.test_photos)}

@@ -5,7 +5,6 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-import safetensors.numpy
 import torch
 
 from inspect_core.detectors import cop_corp
@@ -74,23 +73,6 @@ def test_two_views_restore_to_the_bit_with_all_scales(recipe, tmp_path):
     for k, q in ((1, 1), (3, 2), (5, 3)):
         live = {"k": k, "q": q}
         assert np.array_equal(joined_errors(opened.views, [features], live), joined_errors(views, [features], live))
-
-
-def test_a_recipe_of_before_photo_levels_scores_as_it_did(recipe, tmp_path):
-    (view,) = recipe.views
-    maps = np.random.default_rng(6).gamma(2, size=(9, *recipe.grid))
-    scales = {stop: GoodMaps.from_errors(maps).finish((64, 96)) for stop in view.stops}
-    former = replace(recipe, views=(replace(view, scales=scales),))
-    files = files_of(former)
-    arrays = safetensors.numpy.load(files[recipe_package.ARRAYS])
-    fewer = {name: values for name, values in arrays.items() if not name.endswith(("scale_photo_level", "scale_reach"))}
-    assert len(arrays) - len(fewer) == 2
-    write(files | {recipe_package.ARRAYS: safetensors.numpy.save(fewer)}, tmp_path / "r")
-    features = [torch.from_numpy(np.random.default_rng(7).normal(size=(1, *recipe.grid, 5)).astype(np.float32))]
-    opened = load(tmp_path / "r").views
-    assert np.array_equal(
-        joined_errors(opened, [features], {"k": 3}), joined_errors(former.views, [features], {"k": 3})
-    )
 
 
 def refused(files: dict[str, bytes], path, reason: str, **changed: object) -> None:

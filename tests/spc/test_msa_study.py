@@ -123,12 +123,14 @@ def test_two_servers_lose_no_call(workspace):
 
 
 @pytest.mark.parametrize("value", [None, 3, [], {}, True])
-@pytest.mark.parametrize("name", ["name", "trials", "people", "recipe", "digest", "begun", "parts", "said"])
+@pytest.mark.parametrize(
+    "name", ["name", "trials", "human_appraisers", "recipe", "digest", "started_at", "parts", "appraisals"]
+)
 def test_a_field_of_another_type_is_refused_in_words(workspace, name, value):
     msa_study.save(study(("Ann",)))
     path = msa_study.folder() / "Line-4.json"
     document = json.loads(path.read_text())
-    if (name, value) in (("said", []), ("trials", 3), ("people", [])):
+    if (name, value) in (("appraisals", []), ("trials", 3), ("human_appraisers", [])):
         return
     path.write_text(json.dumps(document | {name: value}))
     with pytest.raises(ValueError, match=r"Line-4\.json is damaged"):

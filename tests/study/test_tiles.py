@@ -201,7 +201,7 @@ def test_trial_defects_are_as_large_as_in_one_tile(study):
 def test_the_command_line_gives_what_the_study_gives(product, tmp_path):
     out = tmp_path / "recipe"
     arguments = ["--detector", "mahalanobis", "--k", "8", "--size", "128", "--tiles", "16", "--tolerance", "none"]
-    assert main(["fit", str(product), "--out", str(out), *arguments, "--guard", "off"]) == 0
+    assert main(["fit", str(product), "--out", str(out), *arguments, "--product-check", "off"]) == 0
     recipe = recipe_file.load(out)
     assert recipe.tiles == TilePlan((320, 320), (128, 128), 64, 16)
     photos = train_on_all(split(scan(product), seed=0))
