@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measure import RESULTS
+from inspect_core.methods.registry import LOOSE
 
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
-LOOSE = "mahalanobis+corp+nearest"
-"""The detector that a new folder begins with, where parts lie differently from photo to photo."""
 BUSY = 0.1
 """Share of the cores taken by others above which a figure is marked: it may be too slow by that much and more."""
 

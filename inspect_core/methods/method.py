@@ -153,6 +153,8 @@ class Method(ABC):
     """The preset of taps it works best on, where a backbone has several."""
     pool: int = 3
     """Side of the neighbourhood of patches that is averaged before scoring, 1 or 3."""
+    has_one_scale: bool = False
+    """Whether all places share one local scale: for errors that vary with what the part shows there, not with where."""
     is_offered: bool = True
     """Whether Teach offers it by itself."""
     ensemble_rank: int = 0

@@ -96,7 +96,7 @@ class QuadricsMethod(PatchSampleMethod):
         n = int(parameters["patches"])
         d = min(int(parameters["components"]), work.width)
         m = count(d, parameters)
-        scoring = 2.0 * work.places * work.shown * m * d * d
+        scoring = 1.7 * work.places * work.shown * m * d * d
         fitting = forecast_seconds(n, d, m, operations_per_second=_RATE, refined=bool(parameters["robust"]))
         return Costs(fitting + scoring / _RATE, 8 * n * work.width + 32 * d**4)
 

@@ -109,7 +109,7 @@ DEFAULT_METHOD, *SECOND = _JOINED
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
 FIXED = f"{DEFAULT_METHOD}{JOIN}nearest"
-LOOSE = f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest"
+LOOSE = f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest{JOIN}nearby"
 ANYWHERE = "corp"
 """Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).

@@ -316,6 +316,8 @@ class ScoredPhotos:
         maps = GoodMaps.from_errors(errors)
         if view.definition.ceiling(view.detector, view.start) is not None:
             return maps.finish(self.size, uniform=True)
+        if view.definition.has_one_scale:
+            return maps.finish(self.size, uniform=True).with_photo_levels(errors)
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
         is_fixed = GoodMaps.from_errors(group_means).is_fixed(self.size)

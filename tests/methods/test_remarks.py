@@ -9,7 +9,7 @@ from inspect_core.methods.fitted_method import FittedMethod, remarks
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import METHODS
 
-SHAPES = SimpleNamespace(shapes=((1, 4, 4, 100), (1, 4, 4, 100)))
+SHAPES = SimpleNamespace(shapes=((1, 4, 4, 100), (1, 4, 4, 100)), backbone=SimpleNamespace(remark=""))
 
 
 def view(name: str, **detector) -> FittedMethod:

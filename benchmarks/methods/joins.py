@@ -1,0 +1,63 @@
+"""What joined methods gain on folders, by draw: python -m benchmarks.methods.joins [NAME=FOLDER ...] --store S
+
+Of each folder in MVTec AD layout so many good photos are drawn to learn from and others to judge, groups kept together;
+every detector learns and judges the same. Writes after each draw, so that what is done stays when it is stopped.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from benchmarks.measure import folder_parser, machine, sets, write
+from benchmarks.methods.limits_from_few import case, drawn
+from inspect_core.features.store import FeatureStore
+from inspect_core.images.folders import scan
+from inspect_core.methods.registry import FIXED, LOOSE
+
+PHOTOS = 60
+DRAWS = 3
+DETECTORS = (FIXED, LOOSE, "mahalanobis+corp+nearest", "mahalanobis+nearby", "nearby", "nearest", "corp", "mahalanobis")
+
+
+def main() -> None:
+    options = _options()
+    measured_on = machine()
+    figures: dict[str, dict] = {}
+    for draw in range(options.draws):
+        for name, folder in sets(options.sets).items():
+            samples = scan(folder)
+            count = min(options.photos, len(samples.good) // 2)
+            photos = drawn(name, samples, count, draw)
+            if photos is None:
+                continue
+            result = case(photos, FeatureStore(options.store), draw, detectors=DETECTORS)
+            figures.setdefault(name, {})[str(draw)] = {"good": len(photos.train), **result}
+            write(options.name, {"sets": figures, "mean": means(figures)}, measured_on=measured_on)
+            print(name, draw, {key: row["image_auroc"] for key, row in result["detectors"].items()}, flush=True)
+
+
+def means(figures: Mapping[str, Mapping[str, dict]]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return by set and detector image AUROC, AUPRO, and at the review limit good photos stopped and defects missed."""
+    results: dict[str, dict[str, dict[str, float]]] = {}
+    for name, draws in figures.items():
+        for detector in DETECTORS:
+            rows = [draw["detectors"][detector] for draw in draws.values()]
+            columns = {"image_auroc": [row["image_auroc"] for row in rows], "aupro": [row["aupro"] for row in rows]}
+            for key in ("above_5_percent", "missed_percent"):
+                columns[key] = [row["suggested"][key] for row in rows]
+            known = {key: [value for value in values if value is not None] for key, values in columns.items()}
+            results.setdefault(name, {})[detector] = {
+                key: float(np.mean(values)) for key, values in known.items() if values
+            }
+    return results
+
+
+def _options():
+    arguments = folder_parser("joins", __doc__)
+    arguments.add_argument("--draws", type=int, default=DRAWS)
+    arguments.add_argument("--photos", type=int, default=PHOTOS)
+    return arguments.parse_args()
+
+
+if __name__ == "__main__":
+    main()
