@@ -31,6 +31,8 @@ def main() -> None:
             if photos is None:
                 continue
             result = case(photos, FeatureStore(options.store), draw, detectors=DETECTORS)
+            for row in result["detectors"].values():
+                row["aupro"] = row["aupro"] if np.isfinite(row["aupro"]) else None  # of photos without masks
             figures.setdefault(name, {})[str(draw)] = {"good": len(photos.train), **result}
             write(options.name, {"sets": figures, "mean": means(figures)}, measured_on=measured_on)
             print(name, draw, {key: row["image_auroc"] for key, row in result["detectors"].items()}, flush=True)
