@@ -1,72 +1,44 @@
 """Distance to the nearest good patch near the same place, in principal components (after Roth et al. 2022)."""
 
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Sequence
 from typing import Self
 
-import torch
 from torch import Tensor, nn
 
 from inspect_core.detectors.nearby_patches import NearbyPatches, blocks_of, fit, least_distances
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Method, Parameters, Patches, Tell, Workload
+from inspect_core.methods.patch_sampling import PatchSampler
 from inspect_core.recipe_format import arrays, fields
 
 COMPONENTS, REACH = 40, 2
 """Principal components of a patch, and cells within which a good patch counts (MEASUREMENTS section 3)."""
-MOST_PHOTOS = 60
-MOST_NUMBERS = MOST_PHOTOS * 32 * 32 * COMPONENTS
-"""Of a bank; of finer grids fewer photos are kept."""
+LEAST_PHOTOS, MOST_PHOTOS = 8, 60
+"""Photos that are kept whole, fewer on finer grids; more than one, so that some are left without those of a fold."""
+PLACES = 32 * 32
+"""Of the finest grid for which MOST_PHOTOS are kept."""
+FARTHEST = 8
+"""Cells that a recipe may ask for."""
 
 
-class KeptPhotos:
-    """Every so many photos whole, by their numbers: at most `most` of all."""
+class KeptPhotos(PatchSampler):
+    """All patches of every so many photos: of at most `most`."""
 
-    def __init__(self, photos: int, most: int) -> None:
+    def __init__(self, photos: int, most: int, grid: tuple[int, int]) -> None:
+        super().__init__(photos * grid[0] * grid[1], photos, seed=0)
+        self.grid = grid
         self.step = -(-photos // most)
-        self._photos: dict[int, Tensor] = {}
 
-    def keep(self, features: Tensor, numbers: Sequence[int]) -> Self:
-        """Take from features (n, h, w, k) of the photos of these numbers."""
-        for number, photo in zip(numbers, features, strict=True):
+    def draw(self, patches: Tensor, photos: Sequence[int]) -> Self:
+        for number, photo in zip(photos, patches, strict=True):
             if number % self.step == 0:
-                self._photos[number] = photo.clone()
+                self._rows[number] = photo.reshape(-1, photo.shape[-1]).clone()
         return self
-
-    def merge(self, other: Self) -> Self:
-        """Add what other statistics kept of other photos."""
-        self._photos |= other._photos
-        return self
-
-    def without(self, other: Self) -> Self:
-        """Return what is left without the photos of others; both stay as they are."""
-        rest = copy(self)
-        rest._photos = {number: photo for number, photo in self._photos.items() if number not in other._photos}
-        return rest
 
     def patches(self) -> Tensor:
-        """Return (n, h, w, k) in the order of the photos. Raises ValueError when none was kept."""
-        if not self._photos:
-            raise ValueError("no photo has been seen; give at least one good photo to keep")
-        return torch.stack([self._photos[number] for number in sorted(self._photos)])
-
-    def state(self) -> dict[str, Tensor]:
-        """photos (n, h, w, k), numbers (n,) int64; nothing before the first photo."""
-        if not self._photos:
-            return {}
-        return {"photos": torch.stack(list(self._photos.values())), "numbers": torch.tensor(list(self._photos))}
-
-    def restore(self, state: Mapping[str, Tensor]) -> Self:
-        """Replace its photos by those in the `state` of others. Raises ValueError for any other arrays."""
-        self._photos = {}
-        if not state:
-            return self
-        photos, numbers = state.get("photos"), state.get("numbers")
-        fits = state.keys() == {"photos", "numbers"} and photos is not None and numbers is not None
-        if not fits or photos.ndim != 4 or photos.dtype != torch.float32 or numbers.shape != photos.shape[:1]:
-            raise ValueError("state is not of kept photos; it comes from another fit")
-        self._photos = dict(zip(numbers.tolist(), photos, strict=True))
-        return self
+        """Return (n, h, w, k) in the order of the photos. Raises ValueError when there was none."""
+        rows = self.rows()
+        return rows.reshape(-1, *self.grid, rows.shape[-1])
 
 
 class NearbyPatchMethod(Method):
@@ -84,31 +56,34 @@ class NearbyPatchMethod(Method):
     defaults = {}
     detector_class = NearbyPatches
     arrays = {"mean": arrays.floats("k"), "basis": arrays.unit("k r"), "bank": arrays.floats("h w n r")}
-    fields = {"reach": fields.whole(0)}
+    fields = {"reach": fields.whole(0, FARTHEST)}
     published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
     has_one_scale = True
     ensemble_rank = 6
     candidates = ("nearby", "mahalanobis+nearby", "mahalanobis+corp+nearest+nearby")
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> KeptPhotos:
-        places = patches.grid[0] * patches.grid[1]
-        most = MOST_NUMBERS // (places * min(COMPONENTS, patches.width))
-        return KeptPhotos(patches.photos, max(1, min(MOST_PHOTOS, most)))
+        return KeptPhotos(patches.photos, _photos(patches.grid[0] * patches.grid[1]), patches.grid)
 
     def update(self, statistics: KeptPhotos, features: Tensor, photos: Sequence[int]) -> KeptPhotos:
-        return statistics.keep(features, photos)
+        return statistics.draw(features, photos)
 
     def finish(self, statistics: KeptPhotos, seed: int, parameters: Parameters, report: Tell) -> NearbyPatches:
         return fit(statistics.patches(), components=COMPONENTS, reach=REACH)
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """Return what the photos kept take, and the distances of every patch shown to those in its reach."""
-        numbers = min(MOST_NUMBERS, MOST_PHOTOS * work.places * COMPONENTS)
-        features = numbers // COMPONENTS * work.width
-        return Costs(1.5e-9 * numbers * work.shown + 1e-9 * features * work.width, 12 * features + 16 * numbers)
+        rows = _photos(work.places) * work.places
+        distances = 1.5e-9 * rows * COMPONENTS * work.shown
+        return Costs(distances + 1e-9 * rows * work.width**2, rows * (12 * work.width + 16 * COMPONENTS))
 
     def graph(self, detector: NearbyPatches, columns: Tensor | None, value: int) -> Graph:
         return columns, NearbyDistances(detector)
+
+
+def _photos(places: int) -> int:
+    """Return how many photos are kept on a grid of so many places."""
+    return max(LEAST_PHOTOS, min(MOST_PHOTOS, MOST_PHOTOS * PLACES // places))
 
 
 class NearbyDistances(nn.Module):
