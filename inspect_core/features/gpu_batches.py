@@ -52,7 +52,7 @@ class GpuBatches:
 
     tapped: the network with its taps, with or without its head, called once for each; size: (H, W) of an image;
     at_once: images of a batch, by default as many as suit the GPU. Where its memory does not suffice, it is halved,
-    once: `remark` says so transform, else "".
+    once: `remark` says so then, else "".
     """
 
     def __init__(

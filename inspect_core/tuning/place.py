@@ -63,4 +63,5 @@ def in_words(place: float | None) -> str:
     share = f"(location explains {100 * max(place, 0):.0f}% of patch appearance)"
     if place >= PLACED:
         return f"Your parts are in a fixed position in all photos {share}. "
-    return f"Your parts vary in position {share}, so patches are compared regardless of location. "
+    near = "" if place <= SCATTERED else ", and near their own as well"
+    return f"Your parts vary in position {share}, so patches are compared regardless of location{near}. "
