@@ -47,6 +47,12 @@ def use_full_precision() -> None:
     torch.backends.cudnn.deterministic = True
 
 
+def load_linear_algebra(device: torch.device) -> None:
+    """Have torch load what factorises matrices on a GPU: it fails where several threads are the first to need it."""
+    with CALLS:
+        torch.linalg.cholesky_ex(torch.ones(1, 1, device=device))
+
+
 class GpuBatches:
     """Runs a network on a device. Safe to use from several threads, which take turns.
 
@@ -69,6 +75,7 @@ class GpuBatches:
         self.remark = ""
         self.at_once = at_once or largest_batch(device, size)
         use_full_precision()
+        load_linear_algebra(device)
 
     def run(self, images: np.ndarray, transform: Callable[[Outputs], Outputs], *, head: bool) -> Outputs:
         """Return what `transform` makes of the outputs, for (n, H, W, 3) uint8: tensors of n rows on the device.
