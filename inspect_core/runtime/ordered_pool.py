@@ -16,6 +16,8 @@ Result = TypeVar("Result")
 
 CORES = max(2, os.cpu_count() or 1)
 THREADS = min(4, CORES)
+BESIDE_GPU = min(8, CORES)
+"""Threads that read for a GPU: beside an H100, 8 read 117 photos of 1 megapixel a second, 16 only 98."""
 
 
 def in_order(
@@ -53,14 +55,14 @@ def in_batches(
 
     at_once: how many compute takes together, all but the last time. Where that is one, all three run in the threads of
     `in_order`. Otherwise one pool prepares the next batch, another finishes the one before, and compute runs in the
-    caller's thread, one batch after the other; at most three batches are in memory. threads: of a pool, by default one
-    for each core beside a GPU; with one, and one item at once, the caller does everything.
+    caller's thread, one batch after the other; at most three batches are in memory. threads: of a pool, by default
+    THREADS or BESIDE_GPU; with one, and one item at once, the caller does everything.
     """
     if at_once == 1:
         apply = map if threads == 1 else partial(in_order, threads=threads or THREADS)
         yield from apply(lambda item: finish(compute([prepare(item)])[0]), items)
         return
-    threads = threads or CORES
+    threads = threads or BESIDE_GPU
 
     def computed(prepared: Iterable[Ready]) -> Generator[Computed]:
         rows = iter(prepared)
