@@ -8,6 +8,7 @@ import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange
+from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.scoring.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.scoring.input_checks import as_finite_number
@@ -25,9 +26,7 @@ VERDICT_SYMBOLS = dict(zip(VERDICT_PHRASES, "✓?✕ø–", strict=True))
 ALL_VERDICTS = tuple(VERDICT_PHRASES)
 PARTLY_OUT = "partly out of view"
 """The reason of a part that would have been accepted if the photo had shown all of it."""
-SHADED = "an area is paler or darker"
-"""The reason of a part of which an area is of another shade, and that its score alone would have accepted."""
-REVIEW_REASONS = (PARTLY_OUT, SHADED)
+REVIEW_REASONS = (PARTLY_OUT, EMPTY, SHADED)
 """Reasons that alone send a part to review."""
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
@@ -137,7 +136,7 @@ class Verdict:
     above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
     pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
-    OTHER_PRODUCT when the product check stopped the photo, PARTLY_OUT, SHADED, or why the part was not located.
+    OTHER_PRODUCT when the product check stopped the photo, one of REVIEW_REASONS, or why the part was not located.
     placement: where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it
     was. photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs:
     what of it may drift.
@@ -240,11 +239,11 @@ def assemble(
     word = limits.verdict(score)
     reason = None
     if word == "accept" and is_partly_out(view.missing_pixels, view.inspected_pixels, area):
-        word = "review"
         reason = PARTLY_OUT
-    elif word == "accept" and quality is not None and quality_range is not None and quality_range.is_shaded(quality):
+    elif word == "accept" and quality is not None and quality_range is not None:
+        reason = quality_range.reason_to_review(quality)
+    if reason is not None:
         word = "review"
-        reason = SHADED
     found_regions = regions(anomaly_map, limits.review, area=area)
     regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
     verdict = Verdict(

@@ -148,9 +148,11 @@ class QualityRange:
         ranges = {name: tuple(ends) for name, ends in record.items() if name != "setup"}
         return cls(**ranges, setup=SetupRange.from_record(record["setup"]))
 
-    def is_shaded(self, quality: PhotoQuality) -> bool:
-        """Return whether an area of a photo is paler or darker than in any good one (`SetupRange.is_shaded`)."""
-        return self.setup is not None and quality.setup is not None and self.setup.is_shaded(quality.setup)
+    def reason_to_review(self, quality: PhotoQuality) -> str | None:
+        """Return what sends a photo to review whatever its score, None for nothing (`SetupRange.reason_to_review`)."""
+        if self.setup is None or quality.setup is None:
+            return None
+        return self.setup.reason_to_review(quality.setup)
 
     def describe_deviation(self, quality: PhotoQuality) -> str:
         """Return how a photo differs, "noisier than taught; darker than taught"; "" for one within."""

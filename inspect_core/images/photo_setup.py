@@ -1,6 +1,7 @@
 """How a photo was taken: its frame, the balance of its colours, where the light falls from, compression, blur by
 motion, and which way round the part lies; those of good photos, and how a new photo differs from them. And its shades:
-the brightness of coarse blocks against the photo's own median, which shows stains without an edge and parts that lack.
+the brightness of coarse blocks against the photo's own median, which shows stains without an edge and parts that lack;
+and how steep its brightness is, which shows that there is no part at all.
 """
 
 import math
@@ -14,6 +15,9 @@ import numpy as np
 LAYOUT = 16
 """Rows and columns of the brightness that is compared with that of the good photos."""
 DRAGGED = "blurred by motion"
+SHADED = "an area is paler or darker"
+EMPTY = "less to be seen"
+"""How a photo differs from all good ones, whatever its score."""
 _BLOCK = 8  # pixels of a JPEG's blocks
 _WITHIN = (2, 3, 4)  # steps of a block that are compared with those at its border
 _FAINT = 8.0  # grey levels: larger steps are edges of the part
@@ -33,6 +37,11 @@ _PRIOR = 2.5  # photos that the deviation of all blocks counts for at each
 _LEAST_SPREAD, _LEAST_GREY = 0.004, 0.5  # as a share, and in grey levels, to which compression rounds
 _DARKEST = 4.0  # grey levels of a block: a share of less says nothing
 _EVEN = 8.0  # standard deviation of grey levels of a mean that shows no part
+_EMPTY = 0.5
+"""Share of the least slope of a good photo below which something is missing: on six sets of real parts, even surfaces
+in a camera's noise have 0.01 to 0.2 of it, and no defective part has less than 0.8."""
+_MIDDLE = 0.7  # of either side of the photo
+_SMOOTH = 2.0  # pixels of the picture by which noise is smoothed before slopes are taken
 _MOST_SHIFT = LAYOUT // 2
 _LEAST = {"red": 0.05, "blue": 0.05, "blocks": 0.3, "light_x": 0.12, "light_y": 0.12, "drag_x": 0.45, "drag_y": 0.45}
 """By how much the range of each measure is widened at least, on either side."""
@@ -57,7 +66,9 @@ _ACROSS = np.linspace(-0.5, 0.5, LAYOUT)
 class PhotoSetup:
     """height, width: of the photo as taken, in pixels; red, blue: logarithms of their mean over that of green; drag_x,
     drag_y: logarithms of the curvature across over that down, and of that along one diagonal over the other; blocks:
-    logarithm of the steps at the borders of a JPEG's blocks over those within; layout: (LAYOUT ** 2,) grey levels.
+    logarithm of the steps at the borders of a JPEG's blocks over those within; slopes: root mean square slope of
+    brightness, in grey levels a pixel of the picture, over all of it, over that of its halves which has least, and in
+    its middle; layout: (LAYOUT ** 2,) grey levels.
     """
 
     height: int
@@ -67,6 +78,7 @@ class PhotoSetup:
     drag_x: float
     drag_y: float
     blocks: float
+    slopes: tuple[float, float, float]
     layout: tuple[float, ...]
 
 
@@ -78,7 +90,20 @@ def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     layout = cv2.resize(grey, (LAYOUT, LAYOUT), interpolation=cv2.INTER_AREA)
     colours = math.log(red / green), math.log(blue / green)
-    return PhotoSetup(*photo.shape[:2], *colours, *_drag(grey), _blocks(photo), tuple(map(float, layout.ravel())))
+    blocks = tuple(map(float, layout.ravel()))
+    return PhotoSetup(*photo.shape[:2], *colours, *_drag(grey), _blocks(photo), _slopes(grey), blocks)
+
+
+def _slopes(grey: np.ndarray) -> tuple[float, float, float]:
+    smooth = cv2.GaussianBlur(grey, (0, 0), _SMOOTH)
+    across, down = (cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1)))
+    squares = across * across + down * down
+    height, width = grey.shape
+    halves = squares[: height // 2], squares[height // 2 :], squares[:, : width // 2], squares[:, width // 2 :]
+    top, left = (round((1 - _MIDDLE) / 2 * side) for side in (height, width))
+    middle = squares[top : height - top, left : width - left]
+    whole, least, inner = (float(np.mean(part)) for part in (squares, min(halves, key=np.mean), middle))
+    return math.sqrt(whole), math.sqrt(least), math.sqrt(inner)
 
 
 def _drag(grey: np.ndarray) -> tuple[float, float]:
@@ -110,8 +135,9 @@ def _blocks(photo: np.ndarray) -> float:
 class SetupRange:
     """(least, most) of every measure over the good photos, widened; light_x, light_y: change of brightness across the
     photo against their mean, as a share; layout: their mean in grey levels; least_alike: the least correlation of one
-    with it; shade_spread: standard deviation of the shade of each block, a share of its brightness; shade_limit: the
-    most such deviations of a block, None for fewer than FEWEST_SHADED good photos.
+    with it; least_slopes: the least of each of their slopes; shade_spread: standard deviation of the shade of each
+    block, a share of its brightness; shade_limit: the most such deviations of a block, None for fewer than
+    FEWEST_SHADED good photos.
     """
 
     height: tuple[int, int]
@@ -125,6 +151,7 @@ class SetupRange:
     blocks: tuple[float, float]
     layout: tuple[float, ...]
     least_alike: float
+    least_slopes: tuple[float, float, float]
     shade_spread: tuple[float, ...]
     shade_limit: float | None
 
@@ -153,6 +180,7 @@ class SetupRange:
             shade_limit=_shade_limit(layouts),
             layout=tuple(map(float, mean)),
             least_alike=min(_correlation(np.array(setup.layout), mean) for setup in setups),
+            least_slopes=tuple(map(min, zip(*(setup.slopes for setup in setups), strict=True))),
         )
 
     @classmethod
@@ -179,6 +207,12 @@ class SetupRange:
             steps += np.pad(step, ahead) + np.pad(step, behind)
         spread = np.array(self.shade_spread) + (steps / np.maximum(square, _DARKEST)).ravel()
         return replace(self, shade_spread=tuple(map(float, spread)))
+
+    def reason_to_review(self, setup: PhotoSetup) -> str | None:
+        """Return EMPTY or SHADED, whatever the score is; None for a photo that shows what good ones show."""
+        if any(slope < _EMPTY * least for slope, least in zip(setup.slopes, self.least_slopes, strict=True)):
+            return EMPTY
+        return SHADED if self.is_shaded(setup) else None
 
     def is_shaded(self, setup: PhotoSetup) -> bool:
         """Return whether an area of a photo is paler or darker than in any good one."""

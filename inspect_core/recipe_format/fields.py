@@ -95,6 +95,12 @@ _LAYOUT = FieldRule(
 _SPREADS = FieldRule(
     f"{LAYOUT**2} numbers above 0", lambda value: _LAYOUT.holds(value) and all(spread > 0 for spread in value)
 )
+_SLOPES = FieldRule(
+    "three numbers of 0 or more",
+    lambda value: (
+        isinstance(value, list) and len(value) == 3 and all(_is_number(slope) and slope >= 0 for slope in value)
+    ),
+)
 _SIDE = FieldRule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)
 _FINITE = FieldRule("a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max)
 ANY, DISTANCE, WIDTH = number(-LARGEST, LARGEST), number(0, LARGEST), number(SMALLEST, LARGEST)
@@ -116,7 +122,7 @@ _TURN = number(-720, 720)
 DEPTH = {"stored_bits": one_of(8, 16), "bits": one_of(8, *DEPTHS), "left_aligned": FLAG}
 DEPTH |= {"black": _LEVEL, "white": _LEVEL, "min_peak": _LEVEL}
 _SETUP = dict.fromkeys(("red", "blue", "light_x", "light_y", "drag_x", "drag_y", "blocks", "height", "width"), _BOUNDS)
-_SETUP |= {"layout": _LAYOUT, "least_alike": _FINITE, "shade_spread": _SPREADS}
+_SETUP |= {"layout": _LAYOUT, "least_alike": _FINITE, "least_slopes": _SLOPES, "shade_spread": _SPREADS}
 _SETUP |= {"shade_limit": _or_null(DISTANCE, f"null or {DISTANCE.words}")}
 QUALITY = {"noise": _BOUNDS, "brightness": _BOUNDS, "sharpness": _BOUNDS, "setup": (_OPTIONAL_TABLE, _SETUP)}
 TILES = {"size": _pair(_SIDE), "overlap": whole(0), "cell": one_of(*CELLS)}

@@ -46,7 +46,7 @@ class _Memo:
         self.areas: np.ndarray | None = None
         self.quality: dict[str, PhotoQuality] = {}
         self.quality_range: tuple[QualityRange | None] | None = None
-        self.shaded: dict[str, bool] = {}
+        self.has_reason: dict[str, bool] = {}
         self.sampling = threading.Lock()
 
 
@@ -250,13 +250,13 @@ class TaughtProduct:
 
     def never_accepted(self, area: int) -> np.ndarray:
         """Return (photos,) bool: those that no score accepts at this smallest area, since the part is partly out of
-        view or an area is paler or darker than in any good part.
+        view, or for how the photo differs from all good ones (`QualityRange.reason_to_review`).
         """
-        shaded = np.array([self._is_shaded(position) for position in range(len(self.scored.photos))], bool)
-        return self.scored.partly_out(area) | shaded
+        differs = np.array([self._has_reason(position) for position in range(len(self.scored.photos))], bool)
+        return self.scored.partly_out(area) | differs
 
-    def _is_shaded(self, position: int) -> bool:
-        known, digest = self._memo.shaded, self.scored.photos[position].digest
+    def _has_reason(self, position: int) -> bool:
+        known, digest = self._memo.has_reason, self.scored.photos[position].digest
         quality_range = self.quality
         if quality_range is None:
             return False
@@ -264,7 +264,7 @@ class TaughtProduct:
             known[digest] = False
             with suppress(ImageError):
                 quality = self.quality_of(position)
-                known[digest] = quality is not None and quality_range.is_shaded(quality)
+                known[digest] = quality is not None and quality_range.reason_to_review(quality) is not None
         return known[digest]
 
     @property

@@ -76,7 +76,7 @@ def test_full_precision_is_set_for_the_process(small, monkeypatch):
     assert not torch.backends.cudnn.allow_tf32
 
 
-def test_factorising_is_loaded_before_threads_may_be_the_first_to_need_it(small, monkeypatch):
+def test_factorising_is_loaded_before_threads_need_it(small, monkeypatch):
     needed = []
     monkeypatch.setattr(torch.linalg, "cholesky_ex", lambda matrix: needed.append((matrix.shape, matrix.device.type)))
     batches_of(small)

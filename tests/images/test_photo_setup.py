@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.photo_setup import FEWEST_SHADED, SetupRange, measure_setup
+from inspect_core.images.photo_setup import EMPTY, FEWEST_SHADED, SHADED, SetupRange, measure_setup
 
 HEIGHT, WIDTH = 144, 192
 
@@ -100,6 +100,33 @@ def test_stains_without_an_edge_are_of_another_shade():
     few = SetupRange.from_setups([setup_of(part(seed)) for seed in range(FEWEST_SHADED - 1)])
     assert few.shade_limit is None
     assert not few.is_shaded(setup_of(stained(part(50), 40, 15)))
+
+
+@pytest.mark.parametrize(
+    ("top", "left"), [(slice(None), slice(None)), (slice(84), slice(None)), (slice(20, 124), slice(26, 170))]
+)
+def test_where_a_part_is_missing_there_is_less_to_be_seen(top, left):
+    """All of it, the upper half, or what lies in the middle."""
+    photo = part(50)
+    photo[top, left] = as_photo(30 + np.random.default_rng(1).normal(0, 2, photo[top, left].shape))
+    assert GOOD_RANGE.reason_to_review(setup_of(photo)) == EMPTY
+
+
+def test_good_parts_in_any_light_show_enough():
+    for seed in range(50, 60):
+        assert GOOD_RANGE.reason_to_review(setup_of(part(seed))) is None
+        assert GOOD_RANGE.reason_to_review(setup_of(as_photo(part(seed) * 0.7))) is None
+    assert GOOD_RANGE.reason_to_review(setup_of(stained(part(50), 12, 15))) == SHADED
+    even = SetupRange.from_setups([setup_of(np.full((HEIGHT, WIDTH, 3), 90, np.uint8))] * 9)
+    assert even.reason_to_review(setup_of(np.full((HEIGHT, WIDTH, 3), 90, np.uint8))) is None
+
+
+def test_slopes_are_those_of_the_plain_derivation():
+    ramp = np.tile((np.arange(256) // 2)[:, None, None], (1, 256, 3)).astype(np.uint8)  # half a grey level a pixel
+    assert measure_setup(ramp, ramp).slopes == pytest.approx((0.5, 0.5, 0.5), abs=0.02)
+    ramp[:, 128:] = 90
+    whole, least, _ = measure_setup(ramp, ramp).slopes
+    assert least < whole
 
 
 def test_a_shift_within_the_tolerances_is_no_other_shade():

@@ -12,6 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import ImageError, read_bytes
+from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.images.samples import pluralise
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime.jobs import device_lock
@@ -35,7 +36,6 @@ from inspect_core.ui.inspect import (
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
-from inspect_core.verdict import SHADED
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
@@ -283,7 +283,8 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
-    notes.append(f"To review: {SHADED} than in any good part." if verdict.reason == SHADED else None)
+    differs = verdict.reason in (EMPTY, SHADED)
+    notes.append(f"To review: {verdict.reason} than in any good part." if differs else None)
     box = None
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
