@@ -28,10 +28,11 @@ SUBCOMMANDS = {
     "verify": "check the integrity of the audit log",
     "challenge": "check that the challenge parts at the line still get their expected verdicts",
     "msa": "measurement system analysis: agreement and gauge study from a table of appraisals",
+    "weights": "list the networks worth having, and fetch their weights",
     "doctor": "show versions, the device in use and what is missing",
     "synthetic": "generate the sample products",
 }
-NO_WORKSPACE = ("doctor", "msa", "synthetic")
+NO_WORKSPACE = ("doctor", "msa", "synthetic", "weights")
 """Subcommands that need no workspace."""
 
 

@@ -8,25 +8,14 @@ from importlib.metadata import PackageNotFoundError, version
 import torch
 
 from inspect_core.cli.console import ACCEPTED, print_line
-from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
+from inspect_core.cli.weights import offers
+from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import weights_found
-from inspect_core.features.weights import find_weights, weights_folder
+from inspect_core.features.weights_files import weights_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import cores
 
 PACKAGES = ("torch", "torchvision", "timm", "onnxruntime", "numpy", "scipy", "scikit-learn", "pillow", "streamlit")
-
-WORTH_HAVING = {
-    "wide_resnet50_2": "132 MB, BSD-3-Clause; the network of most published results on anomalies",
-    "timm:vit_small_patch14_reg4_dinov2.lvd142m": (
-        "88 MB, Apache-2.0, huggingface.co/timm; DINOv2 with registers: ImageNet 79.1% by neighbours, 80.9% linear "
-        "(its authors); sizes 224, 448, 672"
-    ),
-    "timm:vit_small_patch16_dinov3.lvd1689m": (
-        "86 MB, DINOv3 License, huggingface.co/timm; DINOv3: ImageNet ReaL 87.0% linear (its authors)"
-    ),
-}
-"""Networks that are not built in and worth fetching -> size, licence, where from, and what their authors report."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +51,7 @@ def _weights() -> list[str]:
         f"weights of {name}: {path or f'MISSING; put {CATALOGUE[name].file} into {folder}, or use --download'}"
         for name, path in weights_found().items()
     ]
-    worth = [(spec_of(name, has_weights=True), facts) for name, facts in WORTH_HAVING.items()]
-    return built_in + [
-        f"optional: {spec.name} ({facts}): {find_weights(spec) or f'put {spec.file} into {folder}'}"
-        for spec, facts in worth
-    ]
+    return built_in + [f"optional: {line}" for line in offers()]
 
 
 def _workspace() -> str:

@@ -51,7 +51,7 @@ def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fus
     """Return the recipe at `path`, with its backbone; `fused`: as one graph. Raises as `open_inspector`."""
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.features.backbone_catalogue import spec_of
-    from inspect_core.features.weights import download_weights
+    from inspect_core.features.weights_download import download_weights
     from inspect_core.recipe import LoadedRecipe, loaded_backbone
     from inspect_core.recipe_io.fused_recipe import FusedRecipe
     from inspect_core.recipe_io.recipe_file import load

@@ -18,7 +18,7 @@ from inspect_core.cli.console import (
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
-from inspect_core.features.weights import download_weights
+from inspect_core.features.weights_download import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.folders import Dataset, scan, split
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size

@@ -18,11 +18,18 @@ import torch
 from torch import Tensor, nn
 
 from inspect_core.features import lite_graph
-from inspect_core.features.backbone_catalogue import CATALOGUE, BackboneSpec, spec_of, timm_stages
+from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING, BackboneSpec, spec_of, timm_stages
 from inspect_core.features.gpu_batches import GpuBatches, Outputs, engine_on
 from inspect_core.features.onnx_graph import OnnxGraph, Used, load_or_export, use_cached
 from inspect_core.features.tapped_network import SIDE, TappedNetwork, channels_of, check_taps
-from inspect_core.features.weights import TorchNetwork, WeightsFile, find_weights, read_weights, require_weights
+from inspect_core.features.weights_files import (
+    TorchNetwork,
+    WeightsFile,
+    find_by_name,
+    find_weights,
+    read_weights,
+    require_weights,
+)
 from inspect_core.runtime import workspace
 from inspect_core.runtime.threads import limit_math_threads
 
@@ -30,8 +37,10 @@ limit_math_threads()
 
 
 def available() -> tuple[str, ...]:
-    """Return names that `load` knows; other timm networks are loaded as "timm:<name>" with a weights file."""
-    return tuple(CATALOGUE)
+    """Return names that `load` knows, and those of other networks worth having whose weights are here; any timm
+    network is loaded as "timm:<name>" with a weights file.
+    """
+    return *CATALOGUE, *(name for name in WORTH_HAVING if name not in CATALOGUE and find_by_name(name))
 
 
 def weights_found() -> dict[str, Path | None]:

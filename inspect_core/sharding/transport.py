@@ -10,7 +10,7 @@ from typing import Any, Self
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import FeatureExtractor
-from inspect_core.features.weights import require_weights
+from inspect_core.features.weights_files import require_weights
 from inspect_core.sharding.executor import Refused
 
 

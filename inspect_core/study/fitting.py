@@ -186,7 +186,8 @@ class CrossFitter:
             step = stage(report, crossed * number / len(setters), crossed * (number + 1) / len(setters))
             further = () if trying is None else tuple(trying(samples))
             photo_count = len(samples) + len(further)
-            fold_scores = fitting.score(by_fold, samples, stage(step, 0.0, len(samples) / max(photo_count, 1)))
+            scoring = stage(step, 0.0, len(samples) / max(photo_count, 1))
+            fold_scores = fitting.score(by_fold, samples, scoring, fitting.repeat_tolerances)
             scored = scored.with_errors(
                 (features.photo(sample, "calibration", split.groups), errors) for sample, errors in fold_scores
             )

@@ -31,7 +31,7 @@ Embedding = tuple[np.ndarray, np.ndarray]
 Looks = list[Features]
 """The features of a photo and of its copies; none for a photo that is damaged, or in which the part is not located."""
 
-INPUT_BYTES = 1 << 25
+INPUT_BYTES = 1 << 26
 """Bytes of network inputs that are kept for the augmented copies of their photos."""
 LARGE = 16
 """How many times the pixels of its network input a photo has from which on it is not decoded twice."""
@@ -156,7 +156,7 @@ class PhotoFeatures:
                     reading.whole = picture if is_whole else self.extractor.whole_network_input(pixels, placement)
         if tolerances is not None:
             reading.pictures += self._copies(sample, tolerances, pixels, picture)
-        elif (
+        if (
             pixels is not None
             and picture is not None
             and pixels.size >= LARGE * picture.size
@@ -170,8 +170,8 @@ class PhotoFeatures:
     ) -> Iterator[np.ndarray]:
         """Yield the pictures of a photo's copies; pixels, picture: of the photo, where it was read just now."""
         digest, placement = self.notes.placements[sample.name]
-        noted = self.inputs.pop(sample.name, None)
-        picture = noted if picture is None else picture
+        if picture is None:
+            picture = self.inputs.get(sample.name)
         if picture is None:
             pixels = read(sample.path, sample.depth).pixels
             picture = self.extractor.network_input(pixels, placement)

@@ -302,14 +302,23 @@ class ScoredPhotos:
         if fitted_method.is_uncalibrated or fitted_method.scales or not len(setters):
             return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
-            errors = self.stored.at(setters, view, stop)
-            self._scales[view, stop] = self._learned_scale(fitted_method, errors, setters)
+            self._scales[view, stop] = self._learned_scale(
+                fitted_method, *self._as_taken_and_again(setters, view, stop)
+            )
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
         """Return the local scales of a view by value, none for a raw map."""
         scales = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in scales.items() if scale is not None}
+
+    def _as_taken_and_again(self, positions: np.ndarray, view: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return (n, h, w) errors of some photos and of the same parts photographed again, and the position of each:
+        what varies within the tolerances, such as the compression, varies on new photos too.
+        """
+        repeated = positions[self.stored.repeat_rows[positions] >= 0]
+        errors = [self.stored.at(positions, view, stop), self.stored.photographed_again().at(repeated, view, stop)]
+        return np.concatenate(errors), np.concatenate([positions, repeated])
 
     def _learned_scale(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> LocalScale:
         """Return the scale of a view's errors on these photos; whether content is fixed, a group tells as one photo."""

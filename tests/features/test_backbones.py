@@ -15,7 +15,7 @@ from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, available, load, weights_found
 from inspect_core.features.onnx_graph import OnnxGraph
 from inspect_core.features.tapped_network import TappedNetwork, channels_of
-from inspect_core.features.weights import find_weights
+from inspect_core.features.weights_files import find_weights
 from tests.eager import AT_ONCE, in_torch
 
 SIZE = (64, 96)
@@ -191,7 +191,7 @@ def test_no_images_give_no_rows(lite):
 
 def test_packaged_weights_need_no_network_and_no_export(lite, images, tmp_path, monkeypatch):
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
-    monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.hollow", None)
+    monkeypatch.setattr("inspect_core.features.weights_files.TorchNetwork.hollow", None)
     restored = load("efficientnet_lite0", size=SIZE, device="cpu", cache=tmp_path)
     assert all(map(torch.equal, restored.tap_maps(images), lite.tap_maps(images)))
     assert all(map(torch.equal, restored.describe(images)[1:], lite.describe(images)[1:]))
@@ -204,7 +204,7 @@ def test_second_backbone_runs_from_cached_graphs_alone(tiny_weights, images, tmp
     first = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     maps, embedding, logits = first.describe(images)
     monkeypatch.setattr("inspect_core.features.onnx_graph.export", None)
-    monkeypatch.setattr("inspect_core.features.weights.TorchNetwork.__call__", None)
+    monkeypatch.setattr("inspect_core.features.weights_files.TorchNetwork.__call__", None)
     restored = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     assert all(map(torch.equal, restored.tap_maps(images), maps))
     assert torch.equal(restored.describe(images)[1], embedding)

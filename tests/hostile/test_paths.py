@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.cli import commands
-from inspect_core.features.weights import read_weights
+from inspect_core.features.weights_files import read_weights
 from inspect_core.images.folders import resolve_allowed_path, scan
 from inspect_core.images.listing import MAX_DEPTH, photos_in
 from inspect_core.images.samples import ScanError

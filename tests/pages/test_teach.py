@@ -3,13 +3,11 @@
 import io
 import os
 import shutil
-import urllib.error
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from inspect_core.images.tiles import TilePlan
@@ -18,9 +16,9 @@ from inspect_core.methods.registry import FIXED, LOOSE, methods_in
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import AlignmentGain
 from inspect_core.tuning.forecast import methods_to_fit
-from inspect_core.ui import open_product_store, shell, teaching_job
+from inspect_core.ui import open_product_store, shell, teaching_job, weights_panel
 from inspect_core.ui.teach import photo_settings, teach_panels
-from tests.pages.waiting import choose_folder, finish, press, words
+from tests.pages.waiting import choose_folder, finish, press, wait_for_job, words
 
 PAGE = "pages/teach.py"
 
@@ -183,11 +181,12 @@ def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch)
     fetched, app = [], on_product
     monkeypatch.setenv("LOUPE_WEIGHTS", str(tmp_path / "weights"))
 
-    def fetch(url, destination, *_, **__):
-        fetched.append(url)
-        raise urllib.error.URLError("no way out")
+    def fetch(spec, report):
+        fetched.append(spec.name)
+        report(0.5, "22 of 45 MB")
+        raise ValueError("no way out")
 
-    monkeypatch.setattr(torch.hub, "download_url_to_file", fetch)
+    monkeypatch.setattr(weights_panel, "download_apart", fetch)
     app.selectbox(key="backbone").set_value("resnet18").run()
     assert not app.exception
     assert "put the file resnet18" in app.warning[-1].value
@@ -195,8 +194,28 @@ def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch)
     assert fetched == []
     assert app.button(key="download_weights--resnet18").label == "Download 45 MB from download.pytorch.org"
     press(app, "download_weights--resnet18")
-    assert fetched == ["https://download.pytorch.org/models/resnet18-f37072fd.pth"]
+    wait_for_job()
+    app.run()
+    assert fetched == ["resnet18"]
     assert "no way out" in app.error[-1].value
+
+
+def test_networks_worth_having_are_offered(on_product, tmp_path, monkeypatch):
+    app, folder = on_product, tmp_path / "weights"
+    monkeypatch.setenv("LOUPE_WEIGHTS", str(folder))
+    app.run()
+    assert not app.exception
+    small = "timm:vit_small_patch14_reg4_dinov2.lvd142m"
+    assert app.button(key=f"download_weights-{small}").label == "Download 88 MB"
+    assert small not in app.selectbox(key="backbone").options
+    folder.mkdir()
+    (folder / f"{small.removeprefix('timm:')}.safetensors").touch()
+    app.run()
+    assert f"download_weights-{small}" not in [button.key for button in app.button]
+    app.selectbox(key="backbone").set_value(small).run()
+    assert not app.exception
+    sizes = app.select_slider(key="size-(224, 448)")
+    assert sizes.options == ["224 × 224 px", "448 × 448 px"]
 
 
 def test_settings_reach_the_config_and_its_forecast(on_product, orders, forecast_of_an_exported_graph):

@@ -11,6 +11,8 @@ from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation, Tolerances
 from inspect_core.scoring.anomaly_map import image_score
+from inspect_core.scoring.limits import limits_from_good
+from inspect_core.scoring.local_scale import GoodMaps
 from inspect_core.study import fitting, photo_features
 from inspect_core.study.evaluation import RepeatabilityCounts, evaluate_photos, repeatability_counts, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
@@ -67,7 +69,23 @@ def test_a_large_photo_is_decoded_once_for_itself_and_its_copies(study, fit_with
 
 def test_a_part_counts_once_where_limits_are_set(study):
     assert len(study.calibration_scores()) == len(study.split.train)
-    assert np.isnan(study.results.repeat_scores()[study.results.setters()]).all()
+    repeats = study.results.repeat_scores()[study.results.setters()]
+    assert np.isfinite(repeats).all()
+    assert study.default_limits() == Limits(*limits_from_good(study.calibration_scores()))
+
+
+def test_places_are_scaled_by_photos_and_by_copies(study):
+    """So that what varies within the tolerances does not stand out on new photos."""
+    scored, stop = study.results, study.results.live["k"]
+    setters = np.flatnonzero(scored.setters())
+    both = [errors.at(setters, 0, stop) for errors in (scored.stored, scored.stored.photographed_again())]
+    errors = np.concatenate(both)
+    maps = GoodMaps.from_errors(errors)
+    by_photo = GoodMaps.from_errors(np.mean(both, axis=0))
+    expected = maps.winsorised(errors, scored.size).finish(scored.size, fixed=by_photo.is_fixed(scored.size))
+    np.testing.assert_array_equal(scored.scale(0, stop).gain, expected.gain)
+    as_taken = GoodMaps.from_errors(both[0])
+    assert scored.scale(0, stop).spread > as_taken.winsorised(both[0], scored.size).finish(scored.size).spread
 
 
 def test_the_score_again_is_that_of_the_copy_by_hand(study):

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.features.backbone_catalogue import CATALOGUE
+from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING
 from inspect_core.features.backbones import available
 from inspect_core.images.folders import Dataset, Split, scan, split
 from inspect_core.images.grouping import propose_groups, ungrouped
@@ -200,14 +200,20 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             "As published", key="as_published", help=teaching_job.AS_PUBLISHED + METHODS[method].published_words
         )
         backbone = st.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
-        presets = {None: "recommended for the detector"} | {preset: preset for preset in CATALOGUE[backbone].presets}
+        known, offer = CATALOGUE.get(backbone), WORTH_HAVING.get(backbone)
+        presets = {None: "recommended for the detector"} | {
+            preset: preset for preset in (known.presets if known else ())
+        }
         at = f"taps-{backbone}"
         say = presets.__getitem__
         taps = st.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
         left, right = st.columns(2)
+        fixed = () if offer is None else offer.sides
         sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
+        sizes = {side: (side, side) for side in fixed} or sizes
         side = left.select_slider(
-            "Photo size", SIZES, SIDE, key="size", help=TO_SIZE,
+            "Photo size", list(sizes), SIDE if SIDE in sizes else fixed[0], key=f"size-{fixed}" if fixed else "size",
+            help=TO_SIZE,
             format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
         )  # fmt: skip
         size = sizes[side]
@@ -232,11 +238,13 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             if photos.validation and method is None and tiles is None
             else TeachingConfig.budget
         )
+        weights_panel.offer_networks()
         check_scores = st.segmented_control(
             "Product check", CHECK_SCORES, default=ALONE, required=True, key="guard_scores", help=TO_CHECK,
             format_func=CHECK_SCORES.__getitem__,
         )  # fmt: skip
     if weights_panel.offer_missing(backbone):
+        shell.show_problem()
         return None
     if not name.strip():
         st.error("Enter a product name above.", icon=":material/error:")

@@ -38,9 +38,15 @@ def find_weights(spec: BackboneSpec) -> Path | None:
     package = importlib.util.find_spec(spec.package) if spec.package else None
     folders = package.submodule_search_locations if package else None
     packaged = [Path(place) / "models" / spec.file for place in folders or ()]
-    bare_name = spec.name.removeprefix(TIMM_PREFIX)
-    named = [weights_folder() / name for name in (spec.file, f"{bare_name}.safetensors", f"{bare_name}.pth")]
-    return next((path for path in packaged + named if path.is_file()), None)
+    published = [*packaged, weights_folder() / spec.file]
+    return next((path for path in published if path.is_file()), None) or find_by_name(spec.name)
+
+
+def find_by_name(name: str) -> Path | None:
+    """Return the user's own weights of a network, None without; to look for them loads no library."""
+    bare_name = name.removeprefix(TIMM_PREFIX)
+    paths = (weights_folder() / f"{bare_name}{ending}" for ending in (".safetensors", ".pth"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def require_weights(spec: BackboneSpec) -> Path:
@@ -54,23 +60,6 @@ def require_weights(spec: BackboneSpec) -> Path:
 def weights_advice(spec: BackboneSpec) -> str:
     """Return the message that a backbone has no weights here, which file it takes, and where to put it."""
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
-
-
-def download_weights(spec: BackboneSpec) -> Path:
-    """torchvision's own download, with its digest check, if there are none here. Called only on a user's request.
-
-    Raises ValueError when nothing is published for this backbone or the download fails, naming the file to place.
-    """
-    if (path := find_weights(spec)) is not None:
-        return path
-    if not spec.published:
-        return require_weights(spec)
-    published = spec.published_weights()
-    try:
-        published.get_state_dict(model_dir=str(weights_folder()), progress=False, check_hash=True, weights_only=True)
-    except (OSError, RuntimeError) as error:  # no connection; another digest than the name promises
-        raise ValueError(f"downloading {published.url} failed ({error}); {weights_advice(spec)} yourself") from error
-    return weights_folder() / spec.file
 
 
 class WeightsFile(NamedTuple):

@@ -17,10 +17,10 @@ from torch import nn
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import load, weights_found
 from inspect_core.features.tapped_network import CALLS
-from inspect_core.features.weights import (
+from inspect_core.features.weights_download import download_weights
+from inspect_core.features.weights_files import (
     TorchNetwork,
     WeightsFile,
-    download_weights,
     find_weights,
     in_forward_order,
     load_weights_into,
@@ -202,34 +202,13 @@ def test_missing_weights_name_the_file_the_folder_and_the_flag(folder, monkeypat
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", [name for name, spec in CATALOGUE.items() if spec.published])
+@pytest.mark.parametrize("name", [name for name, spec in CATALOGUE.items() if spec.source])
 def test_nothing_is_fetched_unasked(name, monkeypatch):
     monkeypatch.setattr(torch.hub, "download_url_to_file", lambda *_, **__: pytest.fail("a download began"))
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("a connection was opened"))
     assert weights_found()[name] is None
     with pytest.raises(ValueError, match="has no weights on this machine"):
         load(name)
-
-
-def test_torchvision_download_is_checked_and_stored(folder, monkeypatch):
-    asked = []
-
-    def download(url, destination, hash_prefix, **_options):
-        asked.append((url, hash_prefix))
-        torch.save(small().state_dict(), destination)
-
-    monkeypatch.setattr(torch.hub, "download_url_to_file", download)
-    spec = CATALOGUE["mobilenet_v3_small"]
-    assert download_weights(spec) == folder / "mobilenet_v3_small-047dcff4.pth"
-    assert (folder / "mobilenet_v3_small-047dcff4.pth").is_file()
-    assert asked == [("https://download.pytorch.org/models/mobilenet_v3_small-047dcff4.pth", "047dcff4")]
-
-
-def test_a_download_with_another_digest_is_refused(folder, monkeypatch):
-    problem = RuntimeError('invalid hash value (expected "047dcff4", got "00000000")')
-    monkeypatch.setattr(torch.hub, "download_url_to_file", failing(problem))
-    with pytest.raises(ValueError, match="invalid hash value"):
-        download_weights(CATALOGUE["mobilenet_v3_small"])
 
 
 def test_a_network_is_never_built_while_another_is_exported(tmp_path: Path) -> None:
