@@ -18,7 +18,6 @@ from inspect_core.features.weights_files import (
     find_weights,
     read_weights,
     require_weights,
-    weights_advice,
     weights_folder,
 )
 from inspect_core.runtime.progress import Report
@@ -53,8 +52,8 @@ def download_weights(spec: BackboneSpec) -> Path:
         except Exception as error:  # the loaders raise whatever their libraries for HTTP raise
             reason = " ".join(str(error).split())[:300]
             raise ValueError(
-                f"downloading {spec.name} ({spec.download}) failed ({reason}); check the connection and try again, or "
-                f"fetch the file elsewhere: {weights_advice(spec)}"
+                f"the weights could not be fetched, {spec.download} ({reason}); check the connection and try again, "
+                f"or fetch the file {spec.file} elsewhere and put it into {folder.resolve()}"
             ) from error
         path = folder / spec.file
         os.replace(fetched, path)

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING, NetworkOffer, spec_of
+from inspect_core.features.backbone_catalogue import CATALOGUE, TIMM_PREFIX, WORTH_HAVING, NetworkOffer, spec_of
 from inspect_core.features.weights_download import download_apart, import_weights
 from inspect_core.features.weights_files import find_by_name, find_weights, weights_advice
 from inspect_core.runtime.jobs import Job
@@ -34,7 +34,7 @@ def offer_networks() -> None:
     st.caption(f"They find more than the built-in ones and are slower. {OFFLINE}")
     for name, offer in WORTH_HAVING.items():
         row = st.container(horizontal=True, vertical_alignment="center")
-        title = shell.escape(name.removeprefix("timm:"))
+        title = shell.escape(name.removeprefix(TIMM_PREFIX))
         row.markdown(f"{title}  \n:small[{shell.escape(_facts(offer))}]")
         if _has_weights(name):
             row.markdown(":material/check: installed")
@@ -58,7 +58,11 @@ def _offer_download(name: str, label: str, key: str) -> None:
     if shell.jobs().find_by_subject(subject) is not None:
         st.caption(":material/hourglass_top: downloading; progress and *Cancel* are in the sidebar")
     elif st.button(label, key=f"download_weights-{key}", icon=":material/download:"):
-        shell.begin(partial(shell.start, f"Downloading {name}", partial(_download, name), subject=subject))
+        shell.begin(
+            partial(
+                shell.start, f"Downloading {name.removeprefix(TIMM_PREFIX)}", partial(_download, name), subject=subject
+            )
+        )
 
 
 def _download(name: str, job: Job) -> None:

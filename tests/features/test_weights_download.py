@@ -120,7 +120,7 @@ def test_what_is_fetched_is_whole_and_where_it_belongs(spec, folder):
 
 
 def fails(spec, folder: Path) -> str:
-    with pytest.raises(ValueError, match=r"put the file net\.safetensors into") as caught:
+    with pytest.raises(ValueError, match=r"fetch the file net\.safetensors elsewhere and put it into") as caught:
         download_weights(spec)
     assert [*folder.iterdir()] == [], "nothing of it stays"
     return str(caught.value)
@@ -147,7 +147,7 @@ def test_without_a_connection_it_says_what_to_do(spec, folder, server):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(weights_download.BackboneSpec, "published_weights", lambda self: broken)
         patch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-        assert "fetch the file elsewhere" in fails(spec, folder)
+        assert "check the connection and try again" in fails(spec, folder)
 
 
 @pytest.mark.parametrize("stops", [False, True])

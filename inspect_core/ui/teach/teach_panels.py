@@ -243,8 +243,8 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             "Product check", CHECK_SCORES, default=ALONE, required=True, key="guard_scores", help=TO_CHECK,
             format_func=CHECK_SCORES.__getitem__,
         )  # fmt: skip
+    shell.show_problem()
     if weights_panel.offer_missing(backbone):
-        shell.show_problem()
         return None
     if not name.strip():
         st.error("Enter a product name above.", icon=":material/error:")
