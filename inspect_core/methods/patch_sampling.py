@@ -48,6 +48,11 @@ class PatchSampler:
             raise ValueError("no photo has been seen; give at least one good photo to draw patches from")
         return torch.cat([self._rows[number] for number in sorted(self._rows)])[: self.count]
 
+    def numbers(self) -> Tensor:
+        """Return (n,) int64 the number of the photo of each of `rows`."""
+        numbers = [torch.full((len(self._rows[number]),), number) for number in sorted(self._rows)]
+        return torch.cat(numbers)[: self.count]
+
     def state(self) -> dict[str, Tensor]:
         """rows (n, k), photos (n,) int64 the number of the photo of each row; nothing before the first photo."""
         if not self._rows:

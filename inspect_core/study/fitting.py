@@ -18,6 +18,7 @@ from inspect_core.images.folders import PhotoFile
 from inspect_core.images.tolerances import Tolerances, photos_per_original
 from inspect_core.methods.fitted_method import FittedMethod, SeenBy, sweep_errors
 from inspect_core.methods.method import Parameters, Patches
+from inspect_core.methods.patch_sampling import PatchSampler
 from inspect_core.runtime.ordered_pool import in_batches
 from inspect_core.runtime.progress import Report, ignore_progress, stage
 from inspect_core.study.photo_features import PhotoFeatures
@@ -103,10 +104,10 @@ class StudyFitter:
             for name, detector, i in fitted_views
         )
 
-    def patch_sample(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> Tensor:
-        """Return (n, k) patches as one view sees them, evenly over the photos, by seed; n is `count` or all."""
+    def patch_sampler(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> PatchSampler:
+        """Return what drew `count` patches, or all, as one view sees them, evenly over the photos, by seed."""
         fit = FitPlan.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
-        return self.gather(fit, samples, report)[0].rows()
+        return self.gather(fit, samples, report)[0]
 
     def _patches(self, photos: int, view: int) -> Patches:
         _, height, width, channels = self.features.extractor.shapes[view]

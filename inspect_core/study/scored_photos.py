@@ -170,6 +170,12 @@ class ScoredPhotos:
         began = {name: int(value) if name == AREA else self.stop_of(name, int(value)) for name, value in live.items()}
         return self._with(live={**self.live, **began})
 
+    def reordered(self, positions: Sequence[int]) -> Self:
+        """Return some of these photos, by position, in this order; what is learned from them follows."""
+        order = np.asarray(positions, int)
+        photos = tuple(self.photos[i] for i in positions)
+        return self._with(photos=photos, stored=self.stored.reordered(order), _empty=self._empty[order], _scales={})
+
     def of_views(self, positions: Sequence[int]) -> Self:
         """Return these photos under some of the views, by position."""
         views = tuple(self.views[i] for i in positions)

@@ -82,6 +82,10 @@ class StoredErrors:
             repeat_rows=np.concatenate([self.repeat_rows, np.array(repeat_rows, int)]),
         )
 
+    def reordered(self, positions: np.ndarray) -> Self:
+        """Return those of some of the photos, by position, in this order."""
+        return replace(self, rows=self.rows[positions], repeat_rows=self.repeat_rows[positions])
+
     def photographed_again(self) -> Self:
         """Return those of the parts photographed again in place of the photos'."""
         return replace(self, rows=self.repeat_rows)

@@ -25,6 +25,7 @@ from inspect_core.methods.fitted_method import (
     remarks,
     sweep_errors,
 )
+from inspect_core.methods.patch_sampling import PatchSampler
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, ignore_progress, report_progress, stage
@@ -294,7 +295,11 @@ class Study:
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
-        return self.fitting.patch_sample(self.split.train, count, view, partial(report_progress, None, cancelled))
+        return self.patch_sampler(count, cancelled, view=view).rows()
+
+    def patch_sampler(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> PatchSampler:
+        """Return what drew those patches, which knows the photo of each, by its number among those to fit."""
+        return self.fitting.patch_sampler(self.split.train, count, view, partial(report_progress, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
         """Return what an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""

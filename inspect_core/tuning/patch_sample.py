@@ -3,33 +3,40 @@
 A full fit processes every good patch; a preview fits the same method on a seeded sample that is drawn once per study.
 The method draws its random numbers from the study's seed, and a smaller draw is part of a larger one, so every γ, every
 M and the full fit share them: a move changes nothing but the parameter. For the exact kernel method the sample is that
-of its full fit, and the preview the same model.
+of its full fit, and the preview the same model. Good photos that set limits are scored in folds, as by the fit: by a
+method that has not seen them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
+from inspect_core.images.samples import PhotoFile
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
 
-_ROWS = 2048
+FOLD_WORK = 5e9
+"""About how many multiplications the eigenvectors of all folds may take: it decides how many folds there are."""
+FEWEST_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class PatchSample:
     """A sample of a study's patches, for previews of one view.
 
-    patches: (n, k), drawn evenly over the photos to fit with the study's seed; view: its position.
+    patches: (n, k), drawn evenly over the photos to fit with the study's seed; numbers: (n,) of these photos, the one
+    of each patch; view: its position.
     """
 
     study: Study
     patches: Tensor
+    numbers: Tensor
     view: int = 0
 
     @classmethod
@@ -41,26 +48,78 @@ class PatchSample:
         method = METHODS[study.methods[view]]
         value = study.live.get(method.live_parameter, 0) if study.scored is not None else 0
         count = method.sample_size(study.parameters[view], value)
-        return cls(study, study.patch_sample(count, cancelled, view=view), view)
+        sampler = study.patch_sampler(count, cancelled, view=view)
+        return cls(study, sampler.rows(), sampler.numbers(), view)
 
     def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
         """Return the view's method fitted on the sample, with `parameters` over those of the study.
 
         Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
         """
-        study, view = self.study, self.view
-        _, height, width, channels = study.extractor.shapes[view]
+        return SampleFit(self, parameters, cancelled).detector()
 
-        def report(fraction: float) -> None:
-            if cancelled is not None and cancelled():
-                raise Cancelled
 
-        method, parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
-        statistics = method.begin(Patches(1, (height, width), channels), None, study.order.seed, parameters)
-        for block in self.patches.split(_ROWS):
-            report(0.0)
-            method.update(statistics, block[None], (0,))
-        return method.finish(statistics, study.order.seed, parameters, report)
+class SampleFit:
+    """The method of one view learned from a sample with some parameters over those of the study, fold by fold.
+
+    Raises as `PatchSample.fit`.
+    """
+
+    def __init__(
+        self, sample: PatchSample, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None
+    ) -> None:
+        study, view = sample.study, sample.view
+        self._sample, self._cancelled = sample, cancelled
+        self._method, self._parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
+        self.folds = self._folds()
+        self._of_folds = [self._gathered(fold) for fold in self.folds]
+        self._total = self._begun()
+        for statistics in self._of_folds:
+            self._total.merge(statistics)
+
+    def detector(self) -> Detector:
+        """Return the method fitted on all of the sample."""
+        return self._finished(self._total)
+
+    def fold_detectors(self) -> Iterator[tuple[list[str], Detector]]:
+        """Yield for each fold the names of its photos, and the method fitted on the others; nothing without folds."""
+        if len(self.folds) < 2:
+            return
+        for fold, statistics in zip(self.folds, self._of_folds, strict=True):
+            yield [sample.name for sample in fold], self._finished(self._total.without(statistics))
+
+    def _folds(self) -> list[list[PhotoFile]]:
+        """Return the folds of the fit, some of them joined where the eigenvectors of all would take long."""
+        study = self._sample.study
+        of_fit = study.split.folds(study.order.seed) or [list(study.split.train)]
+        dimensions = self._parameters.get("M") or len(self._sample.patches)
+        count = min(len(of_fit), max(FEWEST_FOLDS, int(FOLD_WORK / dimensions**3)))
+        return [[sample for fold in of_fit[first::count] for sample in fold] for first in range(count)]
+
+    def _begun(self) -> Any:
+        patches, photos = self._sample.patches, self._sample.study.split.train
+        of_photo = -(-len(patches) // len(photos))
+        geometry = Patches(len(photos), (1, of_photo), patches.shape[-1])
+        return self._method.begin(geometry, None, self._sample.study.order.seed, self._parameters)
+
+    def _gathered(self, fold: Sequence[PhotoFile]) -> Any:
+        """Return the statistics of the patches of some photos."""
+        statistics, sample = self._begun(), self._sample
+        names = {photo.name for photo in fold}
+        for number, photo in enumerate(sample.study.split.train):
+            if photo.name in names:
+                self._check(0.0)
+                rows = sample.patches[sample.numbers == number]
+                if len(rows):
+                    self._method.update(statistics, rows[None], (number,))
+        return statistics
+
+    def _finished(self, statistics: Any) -> Detector:
+        return self._method.finish(statistics, self._sample.study.order.seed, self._parameters, self._check)
+
+    def _check(self, fraction: float) -> None:
+        if self._cancelled is not None and self._cancelled():
+            raise Cancelled
 
 
 def explained(view: FittedMethod, stops: Sequence[int]) -> np.ndarray:

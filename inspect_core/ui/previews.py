@@ -5,33 +5,56 @@ Plain threads that know nothing of the page; the page polls the fields of a run.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from typing import Self
 
 import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.tuning.patch_sample import PatchSample
+from inspect_core.tuning.patch_sample import PatchSample, SampleFit
 from inspect_core.ui import fitted_product, open_product_store
 from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import Limits
 
 _numbers = count(1)
 LEAD = 8
 """Good photos scored first: the local scale is learned from them until all are scored."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Photos that have a map: scored, and the place in it of each by its position in the gallery."""
+
+    scored: ScoredPhotos
+    places: Mapping[int, int] = field(default_factory=dict)
+
+    def with_photo(self, position: int, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> Self:
+        if position in self.places:
+            return self
+        return replace(
+            self,
+            scored=self.scored.with_errors([(photo, [errors])]),
+            places={**self.places, position: len(self.places)},
+        )
+
+
 class PreviewRun:
     """One move of γ, M or σ and its results so far. Read from any thread.
 
+    First the method is fitted on all of the sample, and the photo shown gets its map; then by folds, and all photos get
+    their scores: good ones that set limits under the method that has not seen them, as in a fit.
+
     number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
     live value that a user chose, None for what the fit begins with. live: the live parameters, empty until the fit is
-    done; then set by its session. scored: the photos scored so far, in the order of scoring; not before `live`. error:
-    the sentence to show when it failed. areas: by which maps are judged.
+    done; then set by its session. limits: set by hand, None for those that follow from the model's. done: photos scored
+    so far; complete: whether all are. error: the sentence to show when it failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -50,23 +73,21 @@ class PreviewRun:
         self.begin = begin
         self.areas = areas
         self.live: dict[str, int] = {}
+        self.limits: Limits | None = None
+        self.done, self.complete = 0, False
         self.error = ""
-        self.scored: ScoredPhotos
-        self._order: list[int] = []
+        self._shown: _Shown | None = None
         calibrate = [i for i, photo in enumerate(photos) if photo.subset == "calibration"]
-        self._lead = set(calibrate[:LEAD])
-        self._to_do = deque(dict.fromkeys([*self._lead, first, *range(len(photos))] if photos else []))
+        self._lead = calibrate[:LEAD]
+        self._to_show = deque([*self._lead, first] if photos else [])
         self._stop = threading.Event()
         self.ended = threading.Event()
 
     @property
-    def done(self) -> int:
-        """Photos scored so far."""
-        return len(self._order)
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.live) and self.done == len(self.photos)
+    def scored(self) -> ScoredPhotos:
+        """The photos scored so far; in the order of the gallery, once complete. Not before `live`."""
+        assert self._shown is not None
+        return self._shown.scored
 
     def cancel(self) -> None:
         """Ask it to stop before its next photo."""
@@ -74,7 +95,8 @@ class PreviewRun:
 
     def ready(self, position: int) -> bool:
         """Return whether this photo of the gallery has its map, and enough good ones theirs to scale it."""
-        return position in self._order and self._lead <= set(self._order)
+        places = {} if self._shown is None else self._shown.places
+        return position in places and all(place in places for place in self._lead)
 
     def state(self, position: int) -> tuple[bool, bool]:
         """Return what a page drawn now shows: whether the photo at this place is ready, and whether all has ended."""
@@ -82,17 +104,15 @@ class PreviewRun:
         return self.ready(position), ended
 
     def want(self, position: int) -> None:
-        """Have this photo scored next."""
-        if position not in self._order:
-            self._to_do.appendleft(position)
+        """Have this photo shown next."""
+        if not self.ready(position):
+            self._to_show.append(position)
 
     def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
         """Return (H, W) float32 anomaly map of a photo that is ready."""
-        return self.scored.map(self._order.index(position), **live)
-
-    def scores(self, live: Mapping[str, int]) -> np.ndarray:
-        """Return (photos,) in the order of the gallery, once complete."""
-        return self.scored.scores(**live)[np.argsort(self._order)]
+        assert self._shown is not None
+        shown = self._shown
+        return shown.scored.map(shown.places[position], **live)
 
     def chosen(self, view: int) -> int | None:
         """Return the live value of this view that a user chose, None for what the fit begins with."""
@@ -107,32 +127,62 @@ class PreviewRun:
     def work(self, draw: Callable[[], PatchSample]) -> None:
         """Draw, fit, then score photo by photo until all are done or it is cancelled; hold the device for each step."""
         try:
-            sample = draw()
-            study = sample.study
-            lock = device_lock(study.extractor.backbone.device)
-            with lock:
-                detector = sample.fit(self.parameters, self._stop.is_set)
-            view, fitted = sample.view, study.results
-            refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
-            views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
-            begin = refit.start if self.begin is None else self.begin
-            self.scored = fitted.under(views).with_areas(self.areas)
-            self.live = self._model_live | {refit.live_parameter: self.scored.stop_of(refit.live_parameter, begin)}
-            while self._to_do and not self._stop.is_set():
-                position = self._to_do.popleft()
-                if position not in self._order:
-                    with lock:
-                        photo = self.photos[position]
-                        errors = study.errors(photo)
-                        errors[view] = refit.sweep([study.features(photo)[view]], refit.stops)[0]
-                        self.scored = self.scored.with_errors([(photo, [errors])])
-                    self._order.append(position)
+            self._work(draw())
         except Cancelled:
             self.cancel()
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
             self.error = str(error) or type(error).__name__
         finally:
             self.ended.set()
+
+    def _work(self, sample: PatchSample) -> None:
+        study, view = sample.study, sample.view
+        lock = device_lock(study.extractor.backbone.device)
+        with lock:
+            fit = SampleFit(sample, self.parameters, self._stop.is_set)
+            detector = fit.detector()
+        fitted = study.results
+        refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
+        views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
+        begin = refit.start if self.begin is None else self.begin
+        nothing = _Shown(fitted.under(views).with_areas(self.areas))
+        self._shown = nothing
+        self.live = self._model_live | {refit.live_parameter: nothing.scored.stop_of(refit.live_parameter, begin)}
+
+        def errors_under(other: FittedMethod, position: int) -> list[np.ndarray]:
+            """Return the errors of a photo, those of this view under another fit of it, at the stops of this one."""
+            photo = self.photos[position]
+            errors = study.errors(photo)
+            stops = tuple(min(stop, other.stops[-1]) for stop in refit.stops)
+            errors[view] = other.sweep([study.features(photo)[view]], stops)[0]
+            return errors
+
+        def show_first() -> None:
+            while self._to_show and not self._stop.is_set():
+                position = self._to_show.popleft()
+                with lock:
+                    assert self._shown is not None
+                    errors = errors_under(refit, position)
+                    self._shown = self._shown.with_photo(position, self.photos[position], errors)
+
+        show_first()
+        everything, remaining = nothing, set(range(len(self.photos)))
+        setters = {photo.name: i for i, photo in enumerate(self.photos) if photo.subset == "calibration"}
+        for names, other in chain(fit.fold_detectors(), [(None, detector)]):
+            fold = {setters[name] for name in names if name in setters} if names is not None else set(remaining)
+            for position in sorted(fold):
+                show_first()
+                if self._stop.is_set():
+                    return
+                with lock:
+                    errors = errors_under(replace(refit, detector=other), position)
+                    everything = everything.with_photo(position, self.photos[position], errors)
+                self.done += 1
+            remaining -= fold
+        places = [everything.places[position] for position in range(len(self.photos))]
+        scored = everything.scored.reordered(places).with_unscored(fitted.unscored)
+        self._shown = _Shown(scored, {i: i for i in range(len(places))})
+        self.complete = True
 
 
 def ask(

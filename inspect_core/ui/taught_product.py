@@ -191,7 +191,7 @@ class TaughtProduct:
         """Keep pixels just read from a path, (H, W, 3) uint8, as the last photo that `photo` read."""
         self._memo.read = path, pixels
 
-    def suggested_limits(self, live: dict[str, int]) -> Limits:
+    def suggested_limits(self, live: Mapping[str, int]) -> Limits:
         """Return the default limits at these live values; an opened recipe's own.
 
         Raises ValueError when there is no good photo to set them.

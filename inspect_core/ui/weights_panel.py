@@ -24,7 +24,7 @@ def offer_missing(name: str, place: str = "") -> bool:
         return False
     st.warning(f"{shell.escape(weights_advice(spec))}.", icon=":material/cloud_off:")
     if spec.download:
-        _offer_download(name, f"Download {shell.escape(spec.download)}", f"{place}-{name}")
+        _offer_download(name, f"Download {spec.download}", f"{place}-{name}")
     return True
 
 
@@ -57,7 +57,7 @@ def _offer_download(name: str, label: str, key: str) -> None:
     subject = "weights", name
     if shell.jobs().find_by_subject(subject) is not None:
         st.caption(":material/hourglass_top: downloading; progress and *Cancel* are in the sidebar")
-    elif st.button(label, key=f"download_weights-{key}", icon=":material/download:"):
+    elif st.button(shell.escape(label), key=f"download_weights-{key}", icon=":material/download:"):
         shell.begin(
             partial(
                 shell.start, f"Downloading {name.removeprefix(TIMM_PREFIX)}", partial(_download, name), subject=subject

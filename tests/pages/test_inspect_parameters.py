@@ -89,8 +89,7 @@ def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monke
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     assert not app.exception
     assert "Computing the preview" in notes[0]
-    assert "not applied" in notes[-1]
-    assert "will follow" not in notes[-1]
+    assert "Apply fits all of them" in notes[-1]
 
 
 def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monkeypatch):
@@ -180,11 +179,13 @@ def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
     app.run()
     assert not app.exception
     assert run.complete
-    assert {(state.defect_type, state.sentence, len(state.setting_scores)) for state in drawn if state.preview} == {
-        (None, "Preview: no verdicts until you apply it.", 0)
+    assert {(state.sentence, len(state.setting_scores)) for state in drawn if state.preview} <= {
+        ("Preview: verdicts follow as soon as all photos are scored.", 0)
     }
-    assert drawn[-1].preview
-    assert " of 4 good" not in captions(app), "no promise stands under a preview"
+    assert not drawn[-1].preview
+    assert "of 4 good" in drawn[-1].sentence, "verdicts of the preview"
+    assert drawn[-1].limits == run.scored.default_limits(**run.live)
+    assert "Expected among the next 100 good parts" in captions(app)
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
     assert corp_in_hand.scored is before
     assert settings(app, corp_in_hand).live == corp_in_hand.scored.live
@@ -206,6 +207,18 @@ def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
     assert settings(app, applied).position == settings(app, corp_in_hand).position
 
 
+def test_limits_set_in_a_preview_are_its_own(open_app, corp_in_hand, drawn):
+    app = open_app("pages/inspect.py")
+    slider(app, "gamma", corp_in_hand).set_value(sorted(previews_options(corp_in_hand))[-1]).run()
+    run = preview_done(app, corp_in_hand)
+    app.run()
+    suggested = drawn[-1].suggested
+    run.limits = Limits(suggested.review / 2, suggested.reject / 2)
+    app.run()
+    assert drawn[-1].limits == run.limits
+    assert settings(app, corp_in_hand).limits is None, "those of the model in force stay"
+
+
 def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     left, features = threading.Event(), Study.features
 
@@ -222,6 +235,7 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     assert not app.exception
     assert run.ended.wait(60)
     assert run.done <= 1 < len(run.photos), "the photo in work is the last"
+    assert not run.complete
     assert settings(app, corp_in_hand).preview is None
     assert slider(app, "M", corp_in_hand).value == 128
 
@@ -264,7 +278,7 @@ def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, back
     assert not app.exception
     full = open_product.study.with_parameters(run.parameters).fit()
     q = run.live["q"]
-    assert np.array_equal(run.scores({"q": q}), full.scores(q=q)), "its sample is that of the full fit"
+    assert np.array_equal(run.scored.scores(q=q), full.scores(q=q)), "its sample is that of the full fit"
 
 
 def previews_options(flange, name: str = "gamma") -> list[float]:

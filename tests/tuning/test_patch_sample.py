@@ -10,12 +10,13 @@ from inspect_core.detectors.cop_corp import covariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
+from inspect_core.images.folders import scan, split
+from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
-from inspect_core.tuning.patch_sample import PatchSample, explained, stop_explaining
+from inspect_core.tuning import patch_sample
+from inspect_core.tuning.patch_sample import PatchSample, SampleFit, explained, stop_explaining
 from inspect_core.ui.previews import LEAD, PreviewRun, ask
 
 GRID = (16, 16)
@@ -30,6 +31,13 @@ def store(tmp_path_factory) -> FeatureStore:
 @pytest.fixture(scope="module")
 def corp(product, backbone, store) -> Study:
     return Study(scan(product), backbone, store, method="corp", parameters={"gamma": 2.0, "M": 96}, grid=GRID).fit()
+
+
+@pytest.fixture(scope="module")
+def folded(product, backbone, store) -> Study:
+    """Whose good photos set the limits too, in folds."""
+    photos = train_on_all(split(scan(product), seed=0))
+    return Study(photos, backbone, store, method="corp", parameters={"gamma": 2.0, "M": 32}, grid=GRID).fit()
 
 
 @pytest.fixture(scope="module")
@@ -144,21 +152,54 @@ def drawn(study: Study):
     return lambda: PatchSample.from_study(study)
 
 
-def test_the_shown_photo_comes_first_and_all_follow(corp, no_network):
+@pytest.fixture
+def order(monkeypatch) -> list[str]:
+    """The names of photos in the order in which previews score them."""
+    names, errors = [], Study.errors
+    monkeypatch.setattr(Study, "errors", lambda self, photo: names.append(photo.name) or errors(self, photo))
+    return names
+
+
+def test_the_shown_photo_comes_first_and_all_follow(corp, no_network, order):
     first = len(corp.photos) - 2
     run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=first)
     assert run.ended.wait(60)
     assert run.error == ""
     assert run.complete
-    lead = [photo for photo in corp.photos if photo.subset == "calibration"][:LEAD]
-    assert run.scored.photos[: len(lead) + 1] == (*lead, corp.photos[first]), "after those that scale it"
-    scored = ScoredPhotos(run.scored.views, GRID, corp.scored.size)
-    for photo in corp.photos:
-        scored = scored.with_photo(photo, corp.features(photo))
-    np.testing.assert_allclose(run.scores(run.live), scored.scores(**run.live), rtol=1e-5)
-    np.testing.assert_allclose(run.map(3, run.live), scored.map(3, **run.live), rtol=1e-5)
+    assert run.done == len(corp.photos)
+    lead = [photo.name for photo in corp.photos if photo.subset == "calibration"][:LEAD]
+    assert order[: len(lead) + 1] == [*lead, corp.photos[first].name], "after those that scale it"
+    assert run.scored.photos == corp.photos
+    assert run.scored.unscored == corp.results.unscored
     repeated = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
     assert repeated is run, "the same move is not run twice"
+
+
+def test_good_photos_are_scored_by_what_has_not_seen_them(folded, no_network):
+    """As in a fit; and of all patches the limits and verdicts are those of a fit without copies."""
+    run = ask(drawn(folded), None, {"gamma": 1.0, "M": 32}, folded.photos, folded.live, first=0)
+    assert run.ended.wait(60)
+    assert run.error == ""
+    full = folded.with_parameters({"gamma": 1.0, "M": 32}).fit().results
+    live = full.live | {"q": 9}
+    scores, expected = run.scored.scores(**live), full.scores(**live)
+    np.testing.assert_allclose(scores, expected, rtol=2e-3)
+    limits, of_fit = run.scored.default_limits(**live), full.default_limits(**live)
+    assert limits.review == pytest.approx(of_fit.review, rel=2e-3)
+    assert [limits.verdict(score) for score in scores] == [of_fit.verdict(score) for score in expected]
+    seen_all = run.scored.views[0].sweep([folded.features(folded.photos[0])[0]], (9,))[0]
+    assert folded.photos[0].subset == "calibration"
+    assert not np.allclose(seen_all[0], run.scored.errors(0)[0][run.scored.stops("q").index(9)])
+
+
+def test_folds_are_joined_where_the_eigenvectors_take_long(folded, monkeypatch):
+    sample = PatchSample.from_study(folded)
+    all_of_them = SampleFit(sample, {"M": 64}).folds
+    monkeypatch.setattr(patch_sample, "FOLD_WORK", 4 * 64**3)
+    joined = SampleFit(sample, {"M": 64}).folds
+    assert [len(all_of_them), len(joined), len(SampleFit(sample, {"M": 96}).folds)] == [10, 4, 3]
+    names = [sorted(photo.name for fold in folds for photo in fold) for folds in (all_of_them, joined)]
+    assert names[0] == names[1] == sorted(photo.name for photo in folded.split.train)
 
 
 def test_a_newer_move_stops_the_older(corp, monkeypatch):
@@ -177,15 +218,16 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
     go_on.set()
     assert older.ended.wait(60)
     assert newer.ended.wait(60)
-    assert older.done == 1
+    assert not older.complete
     assert newer.complete
 
 
-def test_a_photo_looked_at_meanwhile_comes_next(corp):
+def test_a_photo_looked_at_meanwhile_comes_next(corp, order):
     run = PreviewRun({"gamma": 1.0, "M": 32}, corp.photos, 0, corp.live)
     run.want(5)
     run.work(lambda: PatchSample.from_study(corp))
-    assert [photo.name for photo in run.scored.photos[:2]] == [corp.photos[5].name, corp.photos[0].name]
+    lead = len([photo for photo in corp.photos if photo.subset == "calibration"][:LEAD])
+    assert order[lead : lead + 2] == [corp.photos[0].name, corp.photos[5].name]
     assert run.complete
 
 

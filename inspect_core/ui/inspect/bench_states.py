@@ -1,5 +1,6 @@
 """What the bench draws: the model in force, or a preview with its results so far."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.study.evaluation import counts_sentence_for, found_up_to
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect.live_parameters import describe
@@ -15,13 +17,48 @@ from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble
 from inspect_core.whole_part.product_check import ProductCheck
 
-NO_VERDICTS = "Preview: no verdicts until you apply it."
+COUNTING = "Preview: verdicts follow as soon as all photos are scored."
 
 
-def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits | None) -> BenchState:
+def of_model(product: TaughtProduct, position: int, live: Mapping[str, int], limits: Limits | None) -> BenchState:
     """Return the fitted model at this live value; limits None: the suggested ones."""
-    scored = product.scored
-    suggested = product.suggested_limits(live)
+    return _judged(product, product.scored, position, live, limits, product.suggested_limits(live))
+
+
+def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
+    """Return the preview's map as soon as it is there, its scores, limits and verdicts when all photos are scored.
+
+    Scores of two fits of one view have no common scale. Until then, all figures of the model are therefore brought to
+    the preview's by the medians of the two maps shown, and nothing is counted or judged. Those of several views are in
+    spreads of good errors, the same scale for every fit.
+    """
+    subject = describe(run.parameters)
+    if run.complete:
+        suggested = run.scored.default_limits(**run.live)
+        ceilings = model.ceiling, run.scored.ceiling(**run.live)
+        limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
+        view = _judged(product, run.scored, position, run.live, limits, suggested)
+        return replace(view, note=f"Preview of {subject}, from a sample of the good patches. Apply fits all of them.")
+    model = replace(model, sentence=COUNTING, setting_scores=np.zeros(0), preview=True)
+    if not run.ready(position):
+        return replace(model, note=f"Computing the preview of {subject}. The current model is still shown.")
+    anomaly_map = run.map(position, run.live)
+    is_single = len(product.scored.views) == 1
+    ratio = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if is_single else 1.0
+    scores = model.scores * ratio
+    scores[position] = image_score(anomaly_map, area=model.area)
+    return replace(
+        model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, ratio),
+        suggested=_scaled(model.suggested, ratio), typical_score=model.typical_score * ratio, ceiling=None,
+        note=f"Preview of {subject}. Scores and verdicts are being computed.",
+    )  # fmt: skip
+
+
+def _judged(
+    product: TaughtProduct, scored: ScoredPhotos, position: int, live: Mapping[str, int], limits: Limits | None,
+    suggested: Limits,
+) -> BenchState:  # fmt: skip
+    """Return the photos under the model in force or under a preview that has scored all of them."""
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     return BenchState(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
@@ -29,40 +66,6 @@ def of_model(product: TaughtProduct, position: int, live: dict[str, int], limits
         scored.calibration_scores(**live), live[AREA], scored.unscored,
         scored.ceiling(**live), hit_limits, never_accepted=product.never_accepted(live[AREA]),
         mm_per_pixel=product.mm_per_pixel, set_on=scored.set_on,
-    )  # fmt: skip
-
-
-def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
-    """Return the preview's map as soon as it is there, its scores when all are done; nothing is counted or judged.
-
-    Scores of two fits of one view have no common scale. Until the good photos are scored, all figures of the model are
-    therefore brought to the preview's by the medians of the two maps shown. Those of several views are in spreads of
-    good errors, the same scale for every fit.
-    """
-    subject = describe(run.parameters)
-    model = replace(model, sentence=NO_VERDICTS, setting_scores=np.zeros(0), preview=True)
-    if not run.ready(position):
-        return replace(model, note=f"Computing the preview of {subject}. The current model is still shown.")
-    anomaly_map = run.map(position, run.live)
-    if not run.complete:
-        is_single = len(product.scored.views) == 1
-        ratio = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if is_single else 1.0
-        scores = model.scores * ratio
-        scores[position] = image_score(anomaly_map, area=model.area)
-        return replace(
-            model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, ratio),
-            suggested=_scaled(model.suggested, ratio), typical_score=model.typical_score * ratio, ceiling=None,
-            note=f"Preview of {subject}, not applied. Gallery scores are still updating.",
-        )  # fmt: skip
-    scores = run.scores(run.live)
-    suggested = run.scored.default_limits(**run.live)
-    ceilings = model.ceiling, run.scored.ceiling(**run.live)
-    limits = model.limits.carried(model.suggested, suggested, ceilings)
-    return replace(
-        model, scores=scores, anomaly_map=anomaly_map, limits=limits, suggested=suggested,
-        typical_score=run.scored.typical_score(**run.live), area=run.live[AREA],
-        never_accepted=product.never_accepted(run.live[AREA]), found_up_to=None, ceiling=None,
-        note=f"Preview of {subject}, not applied.",
     )  # fmt: skip
 
 

@@ -157,6 +157,9 @@ def bench_with_parameters(product: TaughtProduct) -> None:
             if not photo_missing:
                 known_cases_panel.show_similar_cases(product, position, settings.live, view.limits, busy=busy)
         else:
+            if not view.preview:
+                words = forecast_sentence(run.scored, view.limits, view.setting_scores, ceiling=view.ceiling)
+                st.caption(shell.escape(words))
             preview_panel.show(product, run, position, drawn)
 
 
@@ -184,13 +187,18 @@ def _without_photos(product: TaughtProduct, settings: SessionSettings, save: Del
 
 
 def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
-    """Put what was set on the bench in force: limits, but in a preview; photo; labels. Return the product with it."""
+    """Put what was set on the bench in force: limits, of a preview where one is shown; photo; labels. Return the
+    product with it.
+    """
     limits, position, label = bench.read_input(_key(product))
-    if limits is not None and settings.preview is None:
+    preview = settings.preview
+    if limits is not None and preview is None:
         settings.limits = limits
+    elif limits is not None and preview is not None and preview.complete:
+        preview.limits = limits
     if position is not None and 0 <= position < len(product.scored.photos):
         settings.position = position
-    return product if label is None or settings.preview is not None else relabelling.take(product, *label)
+    return product if label is None else relabelling.take(product, *label)
 
 
 def show_choice(product: TaughtProduct) -> None:

@@ -81,7 +81,7 @@ class VerdictCard {
     setOrHide(this.note, part.note);
     const above = limits.preview ? [] : regionsAbove(part.map, limits.review, part.area);
     const regions = above.map((region) => scaleRegion(region, part.map, part.image_size));
-    const finding = limits.preview ? "No verdict until you apply it" : findingOn(part, regions, limits.review);
+    const finding = limits.preview ? "Its verdict follows" : findingOn(part, regions, limits.review);
     this.list.hidden = regions.length === 0;
     this.heading.textContent = finding;
     const highest = regions[0]?.peak - limits.review;
