@@ -16,8 +16,8 @@ from inspect_core.recipe_format.arrays import ROW_BYTES
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
 
 Q = Control(
-    "q: variation",
-    "components · share of the good patches' variance",
+    "q: explained variance",
+    "share of the good patches' variance, by the first q components",
     "higher tolerates more",
     "Higher tolerates more normal variation, so only unusual patches score high; too high also tolerates defects. "
     "The score is what the first q components cannot explain. Every value comes from the same fit.",

@@ -1,3 +1,4 @@
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -154,7 +155,7 @@ def test_corp_shows_its_values(open_app, corp_in_hand):
     assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M", "N"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
-    assert "%" in q.options[0]
+    assert re.fullmatch(r"[\d.]+ % · q = 0|[\d.]+ % · q = 1", q.options[0]), "the share of variance comes first"
 
 
 def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
@@ -205,6 +206,14 @@ def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
     assert [photo.name for photo in applied.scored.photos] == [photo.name for photo in before.photos]
     assert slider(app, "gamma", applied).value == run.parameters["gamma"]
     assert settings(app, applied).position == settings(app, corp_in_hand).position
+
+    assert "· fitted" in captions(app)
+    app.button(key=f"undo-{applied.id}").click().run()
+    assert not app.exception
+    assert app.session_state["in_hand"] == corp_in_hand.id
+    assert slider(app, "gamma", corp_in_hand).value == corp_in_hand.fitted()["gamma"]
+    assert settings(app, corp_in_hand).preview is None
+    assert drawn[-1].scores.tobytes() == before.scores().tobytes(), "to the bit"
 
 
 def test_limits_set_in_a_preview_are_its_own(open_app, corp_in_hand, drawn):

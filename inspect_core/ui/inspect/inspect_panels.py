@@ -138,6 +138,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         remember(product, settings, view.limits, view.setting_scores)
     with below:
         if run is None or drawn is None:
+            preview_panel.offer_undo(product)
             st.caption(forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
             if changed := repeatability_counts(product.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())

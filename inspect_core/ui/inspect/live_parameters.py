@@ -118,10 +118,11 @@ def _live_control(
     shell.set_widget(key, scored.stop_of(name, live[name]))
     st.select_slider(
         control.label, stops, key=key, help=control.tooltip, disabled=waiting,
-        format_func=lambda stop: f"{stop} · {_percent(fractions[stop])}" if fractions else f"{stop}",
+        format_func=lambda stop: f"{_percent(fractions[stop])} · q = {stop}" if fractions else f"{stop}",
         on_change=None if waiting else _move, args=(product.id, name, _number(settings), key),
     )  # fmt: skip
-    remarks = () if settings.preview or product.study is None else product.study.remarks({name: live[name]})
+    begun = live[name] == product.scored.live[name]
+    remarks = () if begun or settings.preview or product.study is None else product.study.remarks({name: live[name]})
     _explain(product, name, f"{settings.live[name]}", " ".join(remarks))
 
 

@@ -1,4 +1,4 @@
-"""What can be done with a preview: apply it or discard it; and its progress."""
+"""What can be done with a preview: apply it or discard it; its progress; and the way back after it was applied."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ POLL_SECONDS = 0.4
 
 
 def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bool, bool]) -> None:
-    """Below the bench. A preview sets limits, judges and can be saved only after a full pass has applied it.
+    """Below the bench. A preview shows verdicts; a recipe is made of it only after a full pass has applied it.
 
     drawn: the state of the run that the bench shows.
     """
@@ -35,6 +35,20 @@ def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bo
         "Discard preview", key=f"leave-{product.id}", width="stretch", icon=":material/close:",
         on_click=live_parameters.discard_preview, args=(product.id,),
     )  # fmt: skip
+
+
+def offer_undo(product: TaughtProduct) -> None:
+    """Show what was changed in a refit of a product that is still open, and a button that goes back to that."""
+    before = open_product_store.find(product.refit_of) if product.refit_of else None
+    if before is None or before.fitted() == product.fitted():
+        return
+    row = st.container(horizontal=True, vertical_alignment="center")
+    now, earlier = (shell.escape(live_parameters.describe(other.fitted())) for other in (product, before))
+    row.caption(f"{now} · fitted")
+    words = f"Back to {earlier}, as it was. This fit stays open in the sidebar."
+    if row.button("Undo", key=f"undo-{product.id}", icon=":material/undo:", help=words):
+        open_product_store.take(before.id)
+        st.rerun()
 
 
 def _apply(product: TaughtProduct, run: PreviewRun, parameter: str) -> None:
