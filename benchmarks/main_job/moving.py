@@ -5,6 +5,8 @@ Every move goes to a value whose scores are not there yet.
 """
 
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,10 +16,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.main_job.setting import QUICK, Setting, all_shown, study
+from benchmarks.main_job.setting import QUICK, Setting, all_shown, sample, study, taught
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import FeatureStore
+from inspect_core.images.splitting import Split
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
 from inspect_core.scoring.anomaly_map import largest_area, regions
@@ -29,12 +32,15 @@ from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import fitted_product
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import bench_states
+from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF
 
-PREVIEWS = {"corp": {"gamma": 2.0}, "kernel_pca": {"sigma": 1.5}}
-"""Method -> what its parameter moves to: a value, or for σ a multiple of the fitted one."""
+PREVIEWS = ("corp", "kernel_pca")
+FEATURES = (512, 1024, 2048)
+"""M of the previews of γ."""
+POLLED_S = 0.005
 BETWEEN_KEYS_MS, WARM_UP = 400, 2
 # Resolves to milliseconds from the key event to the end of the first frame in which a pixel of the overlay differs.
 KEY_TO_OVERLAY = """overlay => new Promise(resolve => {
@@ -75,7 +81,7 @@ def figures(setting: Setting) -> dict:
             "area": move_area(fitted.scored, setting.repeats),
         }
     for method in PREVIEWS:
-        with _fitted(setting, setting.sides[0], method) as fitted:
+        with _fitted(setting, setting.sides[0], method, _in_folds(setting)) as fitted:
             results[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
     return results | ({} if setting == QUICK else in_browser(setting.repeats))
 
@@ -173,34 +179,35 @@ def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
 
 
 def preview(fitted: Study, runs: int) -> dict:
-    """A refit on the patch sample, which is drawn once a study, then the shown photo, then all the others."""
+    """A move of γ, M or σ: the heatmap of the shown photo, then scores, limits and verdicts of all, by folds.
+
+    The sample of patches is drawn once a study.
+    """
     watch = Stopwatch()
     watch.start()
-    sample = PatchSample.from_study(fitted)
+    drawn = PatchSample.from_study(fitted)
     watch.lap("draw_sample")
-    moved = _moved(fitted)
-    for _ in range(runs):
-        watch.start()
-        detector = sample.fit(moved)
-        watch.lap("refit")
-        views = [replace(fitted.scored.views[0], detector=detector)]
-        scored = ScoredPhotos(views, fitted.extractor.grid, fitted.extractor.backbone.size)
-        for photo in fitted.photos:
-            scored = scored.with_photo(photo, fitted.features(photo))
-            if len(scored.photos) == 1:
-                scored.map(0)
-                watch.lap("first")
-        scored.scores()
-        watch.lap("others")
-    timings = {name: np.array(values) / 1000 for name, values in watch.took.items()}
-    shown = timings["refit"] + timings["first"]
-    return {
-        "patches": len(sample.patches),
-        "draw_sample": spread(timings["draw_sample"].tolist(), "s"),
-        "refit": spread(timings["refit"].tolist(), "s"),
-        "preview_shown": spread(shown.tolist(), "s"),
-        "preview_all": spread((shown + timings["others"]).tolist(), "s"),
-    }
+    results = {"patches": len(drawn.patches), "draw_sample": spread(_seconds(watch, "draw_sample"), "s")}
+    for name, moved in _moved(fitted).items():
+        for _ in range(runs):
+            run = PreviewRun(moved, fitted.photos, 0, fitted.live)
+            watch.start()
+            worker = threading.Thread(target=run.work, args=(lambda: drawn,))
+            worker.start()
+            while not run.ready(0) and not run.ended.is_set():
+                time.sleep(POLLED_S)
+            watch.lap(f"{name}_shown")
+            worker.join()
+            run.scored.default_limits(**run.live)
+            watch.lap(f"{name}_others")
+        shown = np.array(_seconds(watch, f"{name}_shown"))
+        results[f"{name}_shown"] = spread(shown.tolist(), "s")
+        results[f"{name}_all"] = spread((shown + _seconds(watch, f"{name}_others")).tolist(), "s")
+    return results
+
+
+def _seconds(watch: Stopwatch, name: str) -> list[float]:
+    return [milliseconds / 1000 for milliseconds in watch.took[name]]
 
 
 def _other_stops(scored: ScoredPhotos, view: int = 0) -> Iterator[int]:
@@ -208,13 +215,23 @@ def _other_stops(scored: ScoredPhotos, view: int = 0) -> Iterator[int]:
     return (stop for stop in scored.views[view].stops if stop != scored.views[view].start)
 
 
-def _moved(fitted: Study) -> dict[str, float]:
-    ((name, value),) = PREVIEWS[fitted.method].items()
-    return {name: value * fitted.scored.views[0].detector.kernel.sigma if name == "sigma" else value}
+def _moved(fitted: Study) -> dict[str, dict[str, float]]:
+    """Return the values of each move by its name."""
+    if fitted.method == "kernel_pca":
+        return {"preview": {"sigma": 1.5 * fitted.results.views[0].detector.kernel.sigma}}
+    return {f"preview_{M}": {"gamma": 2.0, "M": M} for M in FEATURES}
+
+
+def _in_folds(setting: Setting) -> Split:
+    """Half of the photos shown are learned from and set limits in folds, the others are judged."""
+    fit, calibrate, _ = taught(setting)
+    good = (*fit, *calibrate)[: setting.shown // 2]
+    others = sorted({*sample().good, *sample().defects} - {*good}, key=lambda photo: photo.name)
+    return Split(good, (), tuple(others[: setting.shown - len(good)]))
 
 
 @contextmanager
-def _fitted(setting: Setting, side: int, method: str) -> Iterator[Study]:
+def _fitted(setting: Setting, side: int, method: str, photos: Split | None = None) -> Iterator[Study]:
     """A fitted study whose feature store lives as long as the block."""
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-        yield study(setting, all_shown(setting), side, FeatureStore(folder), method=method).fit()
+        yield study(setting, photos or all_shown(setting), side, FeatureStore(folder), method=method).fit()
