@@ -19,11 +19,12 @@ from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Detector, Patches
 from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
+from inspect_core.runtime.threads import cores, parallel_map
 from inspect_core.study.study import Study
 
 FOLD_WORK = 5e9
 """About how many multiplications the eigenvectors of all folds may take: it decides how many folds there are."""
-FEWEST_FOLDS = 3
+FEWEST_FOLDS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class SampleFit:
         self._sample, self._cancelled = sample, cancelled
         self._method, self._parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
         self.folds = self._folds()
-        self._of_folds = [self._gathered(fold) for fold in self.folds]
+        self._of_folds = parallel_map(self._gathered, self.folds)
         self._total = self._begun()
         for statistics in self._of_folds:
             self._total.merge(statistics)
@@ -85,8 +86,11 @@ class SampleFit:
         """Yield for each fold the names of its photos, and the method fitted on the others; nothing without folds."""
         if len(self.folds) < 2:
             return
-        for fold, statistics in zip(self.folds, self._of_folds, strict=True):
-            yield [sample.name for sample in fold], self._finished(self._total.without(statistics))
+        for first in range(0, len(self.folds), cores()):
+            some = slice(first, first + cores())
+            detectors = parallel_map(lambda fold: self._finished(self._total.without(fold)), self._of_folds[some])
+            for fold, detector in zip(self.folds[some], detectors, strict=True):
+                yield [sample.name for sample in fold], detector
 
     def _folds(self) -> list[list[PhotoFile]]:
         """Return the folds of the fit, some of them joined where the eigenvectors of all would take long."""
