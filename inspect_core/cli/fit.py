@@ -51,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
     sentence = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
     print_line(f"Limit {limits.reject:.4g}{band}. {sentence}")
-    print_line(forecast_sentence(study.results, limits, study.calibration_scores(), ceiling=study.results.ceiling()))
+    scored = study.results
+    sentence = forecast_sentence(scored, limits, scored.scores(), study.calibration_scores(), ceiling=scored.ceiling())
+    print_line(sentence)
     print_line(f"Saved {options.out} (recipe {recipe.digest:.12}).")
     return ACCEPTED
 

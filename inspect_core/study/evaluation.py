@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import bdtrc
 
 from inspect_core.images.folders import PhotoFile
 from inspect_core.images.samples import pluralise as number_of
@@ -31,6 +32,8 @@ from inspect_core.verdict import Limits
 
 ENOUGH_GOOD_PHOTOS = 60
 """Good photos that promise enough."""
+SURPRISE = 0.05
+"""Probability below which what good test photos show contradicts what is expected."""
 MORE = (20, 30, 60, 100, 200, 400)
 """Numbers to propose when there are fewer."""
 
@@ -176,27 +179,51 @@ def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
 
 
 def forecast_sentence(
-    scored: ScoredPhotos, limits: Limits, setting_scores: np.ndarray, *, ceiling: float | None = None
+    scored: ScoredPhotos,
+    limits: Limits,
+    scores: np.ndarray,
+    setting_scores: np.ndarray,
+    *,
+    ceiling: float | None = None,
 ) -> str:
-    """Return how many of the next 100 good parts the limits will stop, and what too few good photos cannot promise.
+    """Return how many of the next 100 good parts the limits will stop, where the good test photos contradict that, and
+    what too few good photos cannot promise.
 
-    setting_scores: `calibration_scores` of the photos that set limits; ceiling: their `ceiling`. "" without any.
+    scores: (photos,) of all; setting_scores: `calibration_scores` of the photos that set limits; ceiling: their
+    `ceiling`. "" without any.
     """
     setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
     if not setters:
         return ""
     groups = [photo.split_group or photo.name for photo in setters]
     reviewed = [("above the review limit", limits.review)] if limits.review != limits.reject else []
-    expected = []
+    tested = scores[scored.good_and_defect()[0] & scored.of_subset("test") & ~scored.setters()].astype(float)
+    expected, contradicted = [], []
     for word, limit in (*reviewed, ("rejected", limits.reject)):
         forecast = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
         expected.append(f"{forecast.expected:.0f} {word} ({forecast.low} to {forecast.high})")
+        above = int((tested > limit).sum())
+        if is_surprising(above, len(tested), forecast.expected / 100):
+            contradicted.append(f"{above} {word}")
+    contradiction = ""
+    if contradicted:
+        contradiction = (
+            f"But of {number_of(len(tested), 'good test photo')} there are {', '.join(contradicted)}: they differ from "
+            "the photos taught, or these are too few. Learn from some of them too, or raise the limit."
+        )
     count = len(set(groups))
     known = int(scored.chosen_defects().sum())
     sentence = f"The suggested limits are based on {number_of(count, 'good part')}"
     sentence += f" and {number_of(known, 'known defect')}." if known else "."
     sentence = f"Expected among the next 100 good parts: {', '.join(expected)}. {sentence}"
-    return " ".join(filter(None, (sentence, most_promised(count, photos=len(setters)))))
+    return " ".join(filter(None, (sentence, contradiction, most_promised(count, photos=len(setters)))))
+
+
+def is_surprising(above: int, count: int, share: float) -> bool:
+    """Return whether so many of `count` parts above a limit, or more, come by chance in fewer than SURPRISE cases where
+    each is above it with probability `share`.
+    """
+    return above > 0 and float(bdtrc(above - 1, count, share)) < SURPRISE
 
 
 def most_promised(groups: int, *, photos: int) -> str:

@@ -1,6 +1,7 @@
 """Figures of the judge photos: what limits promise, where defects are caught, and photos without a score."""
 
 import shutil
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from inspect_core.study.evaluation import (
     figures,
     forecast_sentence,
     found_up_to,
+    is_surprising,
     outcomes,
     score_test_photos,
 )
@@ -46,7 +48,7 @@ def setting(recipe):
 
 
 def promised(scored: ScoredPhotos, limits: Limits | None = None) -> str:
-    return forecast_sentence(scored, limits or scored.default_limits(), scored.calibration_scores())
+    return forecast_sentence(scored, limits or scored.default_limits(), scored.scores(), scored.calibration_scores())
 
 
 def test_what_photos_promise_and_what_few_of_them_cannot(setting):
@@ -61,10 +63,30 @@ def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     assert "With 4 groups of good parts (12 photos), no limit can guarantee" in promised(setting(12, groups=4))
     assert "review" in bounds
     assert "review" not in promised(scored, Limits(float(scores.max()), float(scores.max())))
-    assert forecast_sentence(setting(0), Limits(1, 2), np.zeros(0)) == ""
+    assert forecast_sentence(setting(0), Limits(1, 2), np.zeros(0), np.zeros(0)) == ""
     bounds = promised(scored, Limits(float(np.median(scores)), float(np.median(scores))))
     low, high = (int(end) for end in bounds.split("rejected (")[1].split(")")[0].split(" to "))
     assert 5 < low < 50 < high < 95, "of 12 scores 6 lie above the median"
+
+
+def test_good_test_photos_that_say_otherwise_are_named(recipe):
+    photos = [photo(f"{i}", "good", "calibration") for i in range(30)] + [photo(f"t{i}", "good") for i in range(12)]
+    scored = bench(recipe.views, photos)
+    setting, limits = scored.calibration_scores(), scored.default_limits()
+    scores = np.full(42, limits.review - 1)
+    scores[:30] = setting
+    assert "But of" not in forecast_sentence(scored, limits, scores, setting)
+    scores[40:] = limits.reject + 1
+    sentence = forecast_sentence(scored, limits, scores, setting)
+    assert "But of 12 good test photos there are 2 rejected: they differ from the photos taught" in sentence
+    scores[38:] = limits.reject + 1
+    assert "there are 4 above the review limit, 4 rejected" in forecast_sentence(scored, limits, scores, setting)
+
+
+def test_what_is_surprising_is_the_binomial_tail():
+    for above, count, share in ((2, 12, 0.01), (1, 12, 0.01), (4, 20, 0.05), (0, 5, 0.01)):
+        tail = sum(comb(count, i) * share**i * (1 - share) ** (count - i) for i in range(above, count + 1))
+        assert is_surprising(above, count, share) == (above > 0 and tail < 0.05)
 
 
 @pytest.fixture

@@ -72,7 +72,6 @@ OURS = {
         "_suggest(product, drawn, cost)", "_suggest(product, drawn, ESCAPE_COST)",
     },
     "inspect/inspect_panels": {
-        "forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling)",
         "changed.sentence()",
         "view.definition.title", "words.__getitem__",
     },

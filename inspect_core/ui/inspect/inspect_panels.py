@@ -17,6 +17,7 @@ from inspect_core.images.samples import pluralise
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
+from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming, open_product_store, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
@@ -139,7 +140,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     with below:
         if run is None or drawn is None:
             preview_panel.offer_undo(product)
-            st.caption(forecast_sentence(product.scored, view.limits, view.setting_scores, ceiling=view.ceiling))
+            st.caption(shell.escape(_forecast(product.scored, view)))
             if changed := repeatability_counts(product.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
             relabelling.teach_again(product)
@@ -159,9 +160,13 @@ def bench_with_parameters(product: TaughtProduct) -> None:
                 known_cases_panel.show_similar_cases(product, position, settings.live, view.limits, busy=busy)
         else:
             if not view.preview:
-                words = forecast_sentence(run.scored, view.limits, view.setting_scores, ceiling=view.ceiling)
-                st.caption(shell.escape(words))
+                st.caption(shell.escape(_forecast(run.scored, view)))
             preview_panel.show(product, run, position, drawn)
+
+
+def _forecast(scored: ScoredPhotos, view: BenchState) -> str:
+    """Return what to expect of the limits in this view; scored: its photos."""
+    return forecast_sentence(scored, view.limits, view.scores, view.setting_scores, ceiling=view.ceiling)
 
 
 def _problems(settings: SessionSettings) -> None:
