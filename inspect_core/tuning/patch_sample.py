@@ -16,14 +16,14 @@ from torch import Tensor
 
 from inspect_core.images.samples import PhotoFile
 from inspect_core.methods.fitted_method import FittedMethod
-from inspect_core.methods.method import Detector, Patches
+from inspect_core.methods.method import Detector, Patches, Workload
 from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.runtime.threads import cores, parallel_map
 from inspect_core.study.study import Study
 
-FOLD_WORK = 5e9
-"""About how many multiplications the eigenvectors of all folds may take: it decides how many folds there are."""
+SECONDS = 8.0
+"""How long the fits of all folds may take, by the forecast of the method: it decides how many folds there are."""
 FEWEST_FOLDS = 4
 
 
@@ -87,17 +87,18 @@ class SampleFit:
         if len(self.folds) < 2:
             return
         for first in range(0, len(self.folds), cores()):
-            some = slice(first, first + cores())
-            detectors = parallel_map(lambda fold: self._finished(self._total.without(fold)), self._of_folds[some])
-            for fold, detector in zip(self.folds[some], detectors, strict=True):
+            batch = slice(first, first + cores())
+            detectors = parallel_map(lambda fold: self._finished(self._total.without(fold)), self._of_folds[batch])
+            for fold, detector in zip(self.folds[batch], detectors, strict=True):
                 yield [sample.name for sample in fold], detector
 
     def _folds(self) -> list[list[PhotoFile]]:
         """Return the folds of the fit, some of them joined where the eigenvectors of all would take long."""
         study = self._sample.study
         of_fit = study.split.folds(study.order.seed) or [list(study.split.train)]
-        dimensions = self._parameters.get("M") or len(self._sample.patches)
-        count = min(len(of_fit), max(FEWEST_FOLDS, int(FOLD_WORK / dimensions**3)))
+        patches, width = self._sample.patches.shape
+        seconds = self._method.costs(Workload(1, 0, patches, width), self._parameters).seconds
+        count = min(len(of_fit), max(FEWEST_FOLDS, int(SECONDS / seconds)))
         return [[sample for fold in of_fit[first::count] for sample in fold] for first in range(count)]
 
     def _begun(self) -> Any:

@@ -13,6 +13,8 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import scan, split
 from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.fitted_method import FittedMethod
+from inspect_core.methods.method import Workload
+from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
 from inspect_core.tuning import patch_sample
@@ -195,7 +197,9 @@ def test_good_photos_are_scored_by_what_has_not_seen_them(folded, no_network):
 def test_folds_are_joined_where_the_eigenvectors_take_long(folded, monkeypatch):
     sample = PatchSample.from_study(folded)
     all_of_them = SampleFit(sample, {"M": 64}).folds
-    monkeypatch.setattr(patch_sample, "FOLD_WORK", 5 * 64**3)
+    method = METHODS["corp"]
+    costs = method.costs(Workload(1, 0, *sample.patches.shape), folded.parameters[0] | {"M": 64})
+    monkeypatch.setattr(patch_sample, "SECONDS", 5.5 * costs.seconds)
     joined = SampleFit(sample, {"M": 64}).folds
     assert [len(all_of_them), len(joined), len(SampleFit(sample, {"M": 96}).folds)] == [10, 5, 4]
     names = [sorted(photo.name for fold in folds for photo in fold) for folds in (all_of_them, joined)]

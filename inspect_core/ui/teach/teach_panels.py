@@ -243,7 +243,6 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
             "Product check", CHECK_SCORES, default=ALONE, required=True, key="guard_scores", help=TO_CHECK,
             format_func=CHECK_SCORES.__getitem__,
         )  # fmt: skip
-    shell.show_problem()
     if weights_panel.offer_missing(backbone):
         return None
     if not name.strip():
