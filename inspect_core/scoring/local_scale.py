@@ -21,7 +21,8 @@ over places, that level is taken off, as far as it lies within REACH standard de
 stays, so that a part which is strange all over is still seen.
 
 The scale acts on the patch grid, before the map is made, so that several detectors can be added cell by cell. Learn it
-from good photos that the detector has not seen, by folds or kept apart (six are enough); statistics of the fit
+from good photos that the detector has not seen, by folds or kept apart (six are enough), and from a copy of each within
+the tolerances of the station, so that what varies there is no defect; statistics of the fit
 down-dated by one photo at a time do not show the spread of new photos (docs/METHODS.md).
 """
 
