@@ -53,8 +53,8 @@ def workspace(folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def alignment_tried_on_few() -> Iterator[None]:
-    """What is taught as taken at the command line is first tried aligned, a second each time: would it help?"""
+def alignment_is_not_tried() -> Iterator[None]:
+    """By itself; it would take a second for each product that is taught: of so few photos it learns nothing."""
     from inspect_core.tuning import alignment_training
 
     with pytest.MonkeyPatch.context() as patch:

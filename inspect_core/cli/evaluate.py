@@ -64,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> int:
     order = teaching_options.build_config(options, product_check=OFF)
-    teaching_options.print_alignment_advice(order)
     shown, photos = order.photos.test, order.photos
     if photos.limit_photos(order.seed):  # else the judged ones set the limit
         order = replace(order, photos=replace(photos, test=()))

@@ -28,7 +28,6 @@ from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
 from inspect_core.study.teaching_config import ALIGN, TeachingConfig
 from inspect_core.tuning import tile_planning
-from inspect_core.tuning.alignment_training import alignment_advice
 from inspect_core.tuning.teaching import TeachingResult, teach
 
 FULL, LEARNED = "full", "learned"
@@ -80,7 +79,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "(default: full, or learned where the good photos fill few grey levels)"
     )
     parser.add_argument("--window", choices=(FULL, LEARNED), help=window)
-    align = "locate and align parts: shift and rotation (rigid), or also scale (similarity)"
+    align = (
+        "locate and align parts: shift and rotation (rigid), or also scale (similarity); auto tries it on good photos "
+        "kept apart and aligns only where it gains (default: %(default)s)"
+    )
     parser.add_argument("--align", choices=ALIGN, default=TeachingConfig.align, help=align)
     turn = "with --align: maximum rotation, or the range in the good photos if larger (default: %(default)g)"
     parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=TeachingConfig.align_turn, help=turn)
@@ -185,18 +187,10 @@ def teach_folder(
 ) -> TeachingResult:
     """Return the folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
     order = build_config(options, product_check=product_check, fused_product_check=fused_product_check)
-    print_alignment_advice(order)
     with worker_options.study_workers(options) as workers, progress_bar() as report:
         teaching_result = teach(order, feature_store(), report, workers)
     print_teaching_result(teaching_result)
     return teaching_result
-
-
-def print_alignment_advice(order: TeachingConfig) -> None:
-    """Print, before anything is learned, whether alignment would help. Raises ValueError as `alignment_advice`."""
-    with progress_bar() as report:
-        note = alignment_advice(order, report)
-    print_notes([note] if note else [])
 
 
 def print_teaching_result(teaching_result: TeachingResult) -> None:

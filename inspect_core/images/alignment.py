@@ -71,6 +71,10 @@ class NotLocated(ValueError):
     """A photo in which the part was not found; the message says why."""
 
 
+class NoAlignment(ValueError):
+    """Good photos from which no alignment can be learned; the message says why."""
+
+
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """A reference, and the ranges found in good photos.
@@ -106,8 +110,7 @@ class Alignment:
     def locate_or_raise(self, pixels: np.ndarray) -> PartPose:
         """As `locate`, but raises NotLocated, which says why, when the part is not found."""
         height, width = pixels.shape[:2]
-        ratio = (height / width) / (self.photo_size[0] / self.photo_size[1])
-        if abs(np.log(ratio)) > _OTHER_SHAPE:
+        if not _are_alike((height, width), self.photo_size):
             raise NotLocated(
                 f"the photo is {width} × {height} px, and the reference {self.photo_size[1]} × {self.photo_size[0]}"
             )
@@ -191,7 +194,7 @@ class Alignment:
         if set(ranges) != set(_MEASURED):
             raise ValueError(f"there are ranges of {sorted(ranges)}; they must be those of {sorted(_MEASURED)}")
         height, width = params["photo_size"]
-        if abs(np.log(height / width * shape[1] / shape[0])) > _OTHER_SHAPE or height * width > 1e6 * max_megapixels():
+        if not _are_alike((height, width), shape[:2]) or height * width > 1e6 * max_megapixels():
             raise ValueError(f"photos of {width} × {height} px are too large, or not of the shape of the reference")
         mask, coverage_mask = (mask > 0 for mask in masks)
         plain = {name: params[name] for name in _PLAIN}
@@ -221,40 +224,42 @@ def learn_alignment(
     shift: float = SHIFT,
     report: Report = ignore_progress,
 ) -> Alignment:
-    """Return the alignment of good photos, (H, W, 3) uint8 of one shape, processed one after the other.
+    """Return the alignment of good photos, (H, W, 3) uint8, processed one after the other.
 
-    scale: whether the part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be
-    turned and shifted, or as far as in the good photos if that is farther. Raises ValueError for fewer than
-    FEWEST_PHOTOS, photos of different shapes, photos in which no part is found again, a turn or shift out of bounds,
-    and whatever `report` raises to stop.
+    Photos may differ in size, not in the ratio of their sides; up to a fifth that do are left out. scale: whether the
+    part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be turned and shifted,
+    or as far as in the good photos if that is farther. Raises NoAlignment for fewer than FEWEST_PHOTOS, photos of
+    different shapes and photos in which no part is found again, ValueError for a turn or shift out of bounds, and
+    whatever `report` raises to stop.
     """
     if not (0 <= turn <= MAX_ROTATION_DEGREES and 0 <= shift <= MOST_SHIFT):
         remedy = f"give 0° to {MAX_ROTATION_DEGREES:g}° and 0% to {MOST_SHIFT:.0%} of the picture"
         raise ValueError(f"rotation {turn:g}° or shift {shift:.0%} is out of range; {remedy}")
-    smalls: list[RegistrationImage] = []
-    photo_size = None
-    for pixels in photos:
-        photo_size = photo_size or pixels.shape[:2]
-        if pixels.shape[:2] != photo_size:
-            raise ValueError("the photos have different sizes; alignment needs photos of one size")
-        share = SIDE / max(photo_size)
-        height, width = (max(8, round(side * share)) for side in photo_size)
-        smalls.append(_small(pixels, (height, width)))
-    if photo_size is None or len(smalls) < FEWEST_PHOTOS:
-        raise ValueError(f"there are {len(smalls)} photos; alignment needs at least {FEWEST_PHOTOS}")
+    small_photos = [(pixels.shape[:2], _small(pixels, _working_size(pixels.shape[:2]))) for pixels in photos]
+    if len(small_photos) < FEWEST_PHOTOS:
+        raise NoAlignment(f"there are {len(small_photos)} photos; alignment needs at least {FEWEST_PHOTOS}")
+    photo_size = sorted((size for size, _ in small_photos), key=_ratio)[len(small_photos) // 2]
+    shape = _working_size(photo_size)
+    smalls = [
+        small if small.picture.shape[:2] == shape else _small(small.picture, shape)
+        for size, small in small_photos
+        if _are_alike(size, photo_size)
+    ]
+    if len(smalls) < (1 - _LOST) * len(small_photos):
+        raise NoAlignment("the photos have different shapes; alignment needs photos of one ratio of width and height")
     if np.median([small.picture.std() for small in smalls]) < _FLAT:
-        raise ValueError("the photos are uniform; there is nothing to align to")
+        raise NoAlignment("the photos are uniform; there is nothing to align to")
     bounds = {"scale": scale, "turn": turn, "shift": shift}
     if not _are_long(smalls):
         return _learned(smalls, photo_size, report, outlined=False, **bounds)[0]
     first, second = stage(report, 0.0, 0.5), stage(report, 0.5, 1.0)
     try:
         by_outline, outline_poses = _learned(smalls, photo_size, first, outlined=True, **bounds)
-    except ValueError:
+    except NoAlignment:
         return _learned(smalls, photo_size, second, outlined=False, **bounds)[0]
     try:
         by_details, detail_poses = _learned(smalls, photo_size, second, outlined=False, **bounds)
-    except ValueError:
+    except NoAlignment:
         return by_outline
     is_better = _fit(by_outline, smalls, outline_poses) > _fit(by_details, smalls, detail_poses) + _BETTER
     return by_outline if is_better else by_details
@@ -307,7 +312,7 @@ def _learned(
         step = stage(report, begin, begin + 0.2)
         reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN), step)
     if _is_round(smalls[0]):
-        raise ValueError("the part is round and looks the same however it is turned; teach without alignment")
+        raise NoAlignment("the part is round and looks the same however it is turned")
     if reference is None:
         raise _unreliable_alignment_error(0, len(smalls))
     trials = _evenly(smalls, _SEEN)
@@ -327,7 +332,7 @@ def _learned(
     if not outlined and reference.repeats(correlation):
         raise _unreliable_alignment_error(len(poses), len(trials))
     if not reference.always.any():
-        raise ValueError("no area is visible in nearly all good photos; part positions vary too much")
+        raise NoAlignment("no area is visible in nearly all good photos; part positions vary too much")
     for name, middle, reach in (("x", 0, shift), ("y", 0, shift), ("angle", 0, turn), ("scale", 1, _SCALE)):
         wide = ranges[name]
         ranges[name] = ValueRange(min(wide.low, middle - reach), max(wide.high, middle + reach))
@@ -339,6 +344,22 @@ def _learned(
     return replace(least, ranges=ranges, symmetry_angles=reference.turns(correlation)), trial_poses
 
 
+def _ratio(size: Sequence[int]) -> float:
+    """Return height over width."""
+    return size[0] / size[1]
+
+
+def _are_alike(size: Sequence[int], other: Sequence[int]) -> bool:
+    """Return whether photos of these (height, width) have the same shape, whatever their size."""
+    return abs(np.log(_ratio(size) / _ratio(other))) <= _OTHER_SHAPE
+
+
+def _working_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Return the (height, width) in which a part is searched in a photo of this one."""
+    share = SIDE / max(size)
+    return max(8, round(size[0] * share)), max(8, round(size[1] * share))
+
+
 def _small(pixels: np.ndarray, shape: tuple[int, int]) -> RegistrationImage:
     return RegistrationImage(cv2.resize(pixels, shape[::-1], interpolation=cv2.INTER_AREA))
 
@@ -347,9 +368,9 @@ def _evenly(photos: Sequence[RegistrationImage], most: int) -> list[Registration
     return [photos[i] for i in np.unique(np.linspace(0, len(photos) - 1, most).astype(int))]
 
 
-def _unreliable_alignment_error(located_count: int, count: int) -> ValueError:
-    reason = "it has too little structure or a repeating pattern; teach without alignment"
-    return ValueError(f"the part was located in {located_count} of {count} good photos, but not reliably: {reason}")
+def _unreliable_alignment_error(located_count: int, count: int) -> NoAlignment:
+    reason = "it has too little structure or a repeating pattern"
+    return NoAlignment(f"the part was located in {located_count} of {count} good photos, but not reliably: {reason}")
 
 
 def _outside(name: str, value: float, allowed: ValueRange) -> str:

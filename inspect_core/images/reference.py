@@ -51,7 +51,8 @@ class RegistrationImage:
 @dataclass(frozen=True, eq=False)
 class Reference(RegistrationImage):
     """mask: (h, w) bool, where the picture counts; always: (h, w) bool, what nearly every good photo covers, and all
-    around it; scale: whether a part may be nearer or farther; outlined: whether it is located by its outline.
+    around it, of an outlined part also the part and its rim alone; scale: whether a part may be nearer or farther;
+    outlined: whether it is located by its outline.
     """
 
     mask: np.ndarray
@@ -104,19 +105,24 @@ class Reference(RegistrationImage):
     def median_reference(self, smalls: Sequence[RegistrationImage], report: Report) -> "Reference | None":
         """Return the median of these photos, in their median pose; None when the part is found on too few of them.
 
-        The mask is what most of them cover.
+        The mask is what most of them cover. The ground beside an outlined part is not inspected.
         """
         poses = parallel_map(self.pose, smalls, report)
         located = [(small, pose[1]) for small, pose in zip(smalls, poses, strict=True) if pose is not None]
         if len(located) < FEWEST_PHOTOS:
             return None
         back = cv2.invertAffineTransform(_median_pose([pose for _, pose in located], self.grey.shape))
-        poses = ((small.picture, registration.compose_poses(pose, back)) for small, pose in located)
-        warped, covers = zip(*(registration.warp_onto(*located, self.grey.shape) for located in poses), strict=True)
+        laid = [(small, registration.compose_poses(pose, back)) for small, pose in located]
+        warped, covers = zip(
+            *(registration.warp_onto(small.picture, pose, self.grey.shape) for small, pose in laid), strict=True
+        )
         covered = np.mean(covers, axis=0)
-        reach = round((_MARGIN_OUTLINED if self.outlined else _MARGIN) * max(covered.shape))
-        near = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
-        always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), near) > 0
+        margin = _square(_MARGIN_OUTLINED if self.outlined else _MARGIN, covered.shape)
+        always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), margin) > 0
+        if self.outlined:
+            fills = [registration.warp_onto(small.outline.fill, pose, self.grey.shape)[0] for small, pose in laid]
+            part = np.mean(np.stack(fills) > 0.5, axis=0) > 1 - _ALWAYS
+            always &= cv2.dilate(part.astype(np.uint8), _square(_MARGIN, covered.shape)) > 0
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)
 
     def pose(self, small: RegistrationImage) -> FoundPose | None:
@@ -157,6 +163,12 @@ def pick_medoid(
         agreement[first, other] = agreement[other, first] = pose[2] if pose is not None else 0.0
     usual = np.nanmedian(agreement, axis=1)
     return candidates[int(usual.argmax())] if usual.max() >= _ALIKE else None
+
+
+def _square(margin: float, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what a mask is widened or narrowed with, by a share of the longer side on every side."""
+    side = 2 * round(margin * max(shape)) + 1
+    return np.ones((side, side), np.uint8)
 
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:

@@ -17,9 +17,9 @@ from inspect_core.methods.registry import METHODS
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto, TeachingRecord
 from inspect_core.whole_part.product_check import WARN
 
-NO_ALIGNMENT, RIGID, SIMILARITY = "none", "rigid", "similarity"
-ALIGN = {NO_ALIGNMENT: "Fixed", RIGID: "Shift, rotation", SIMILARITY: "with scale"}
-"""How parts lie in the photos, by the value of --align."""
+AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY = "auto", "none", "rigid", "similarity"
+ALIGN = {AUTOMATIC: "Automatic", NO_ALIGNMENT: "Fixed", RIGID: "Shift, rotation", SIMILARITY: "with scale"}
+"""How parts lie in the photos, by the value of --align; automatic is one of the two after it."""
 MOST_RECORDED = 20_000
 """Photos; what was taught from more is taught again from its folder."""
 
@@ -37,12 +37,12 @@ class TeachingConfig:
     forecast, without the network. parameters: of the fit, None for the method's own choice; for a live parameter, the
     largest value that can be tried. taps: for all methods, None: those each works best on. area: the smallest that
     counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
-    turned and shifted; alignment: what was learned for it (`with_learned_alignment`), over whose reference photos are
-    laid; areas: by which a comparison judges; tiles: how large photos are cut, None squashes them to the backbone's
-    size; their grid replaces that of the order. as_published: the method is as its paper has it (`published`), without
-    local scale. tolerances: how far photos of the same part may differ, None: not at all; within them copies of every
-    photo to fit are learned from too, and of the others one each is scored. weights: a file to use instead of the one
-    found on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed through.
+    turned and shifted; alignment: what was learned for it (`decide_alignment`), over whose reference photos are laid;
+    areas: by which a comparison judges; tiles: how large photos are cut, None squashes them to the backbone's size;
+    their grid replaces that of the order. as_published: the method is as its paper has it (`published`), without local
+    scale. tolerances: how far photos of the same part may differ, None: not at all; within them copies of every photo
+    to fit are learned from too, and of the others one each is scored. weights: a file to use instead of the one found
+    on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed through.
     """
 
     product: str
@@ -55,7 +55,7 @@ class TeachingConfig:
     budget: float = 80.0
     parameters: Mapping[str, float | None] = field(default_factory=dict)
     area: int | None = None
-    align: str = NO_ALIGNMENT
+    align: str = AUTOMATIC
     align_turn: float = TURN
     align_shift: float = SHIFT
     alignment: Alignment | None = None
@@ -106,10 +106,10 @@ class TeachingConfig:
         )
         if len(photos) > MOST_RECORDED:
             return None
-        lying = (self.align, self.align_turn, self.align_shift)
+        align = NO_ALIGNMENT if self.alignment is None else SIMILARITY if self.alignment.scale else RIGID
         tolerances = self.tolerances
         within = None if tolerances is None else asdict(tolerances)
-        return TeachingRecord(photos, taps, dict(self.parameters), *lying, within)
+        return TeachingRecord(photos, taps, dict(self.parameters), align, self.align_turn, self.align_shift, within)
 
     def published(self, method: str | None) -> "TeachingConfig":
         """Return this order for one method as its paper has it: what `Method.published` says replaces what was chosen.

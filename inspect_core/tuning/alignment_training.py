@@ -1,6 +1,5 @@
-"""Alignment in teaching: tried beforehand, to see whether it would help, and learned when requested."""
+"""Alignment in teaching: tried on good photos kept apart, chosen where it gains, or learned as requested."""
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 
 from inspect_core.features.extraction import FeatureExtractor
-from inspect_core.images.alignment import MAX_ROTATION_DEGREES, TURN, Alignment, learn_alignment
+from inspect_core.images.alignment import MAX_ROTATION_DEGREES, TURN, Alignment, NoAlignment, learn_alignment
 from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.shape import grid_of
@@ -18,26 +17,47 @@ from inspect_core.methods.fitted_method import patch_feature_specs
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.runtime.progress import Report
 from inspect_core.study.study import Study
-from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
-from inspect_core.tuning.forecast import methods_to_fit
+from inspect_core.study.teaching_config import AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 
 MOST = 200
 """Photos that an alignment is learned from."""
-MOST_TRIED = 24
-"""Photos used to see whether it would help."""
-PAYS = 0.8
-"""Alignment is proposed when it leaves less than this share of the variance."""
+MOST_TRIED = 40
+"""Photos that it is tried on: learned from every other one, judged on the rest, and the other way round."""
+FEWEST_TRIED = 10
+PAYS = 0.65
+"""Alignment is chosen where it leaves less than this share of the variance (MEASUREMENTS, 6)."""
 TURNED = 2 * TURN
-"""Degrees of turn in good photos from which it is proposed in any case: a thin part is little of the variance."""
+"""Degrees of turn in good photos from which it is chosen in any case: a thin part is little of the variance."""
+
+AS_TAKEN = "Photos are inspected as taken"
 
 
-def with_learned_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
-    """Return the order with the alignment it asks for, learned from its good photos; damaged ones are skipped.
+def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
+    """Return the order with its alignment learned from its good photos; damaged ones are skipped.
 
-    Raises ValueError as `learn_alignment`, and whatever `report` raises to stop.
+    An automatic one is tried first on good photos kept apart: it becomes rigid where it gains and none elsewhere, and a
+    note says why; a method as published takes photos as they are. Raises ValueError as `learn_alignment` where
+    alignment was requested, and whatever `report` raises to stop.
     """
     if order.align == NO_ALIGNMENT or order.alignment is not None:
         return order
+    if order.align != AUTOMATIC:
+        try:
+            return _learned_for(order, report)
+        except NoAlignment as error:
+            raise NoAlignment(f"{error}; teach without alignment") from error
+    as_taken = replace(order, align=NO_ALIGNMENT)
+    if order.as_published:
+        return as_taken
+    try:
+        trial = try_alignment(order, report)
+        decided = _learned_for(replace(order, align=RIGID), report) if trial.is_worthwhile else as_taken
+    except NoAlignment as error:
+        return replace(as_taken, notes=(*order.notes, f"{AS_TAKEN}: {error}."))
+    return replace(decided, notes=(*order.notes, trial.sentence()))
+
+
+def _learned_for(order: TeachingConfig, report: Report) -> TeachingConfig:
     bounds = {"scale": order.align == SIMILARITY, "turn": order.align_turn, "shift": order.align_shift}
     return replace(order, alignment=_learned(_evenly(order.photos.train, MOST), report, **bounds))
 
@@ -51,46 +71,69 @@ def alignment_notes(study: Study) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class AlignmentGain:
-    """How much less good photos differ from each other at each place when they are aligned.
+class AlignmentTrial:
+    """What alignment brings on good photos that it was not learned from.
 
-    before, after: mean variance of a feature over the good photos, at the places that are then inspected; photos: those
-    both are of; seconds: to align one of them; turned: degrees by which parts are turned at most.
+    before, after: variance of the features of those located, at the places that are then inspected, as taken and
+    aligned; photos, located: how many it was tried on, and in how many of them the part was located; turned: degrees
+    by which parts are turned at most.
     """
 
     before: float
     after: float
     photos: int
-    seconds: float
+    located: int
     turned: float = 0.0
+
+    def __add__(self, other: "AlignmentTrial") -> "AlignmentTrial":
+        return AlignmentTrial(
+            self.before + other.before,
+            self.after + other.after,
+            self.photos + other.photos,
+            self.located + other.located,
+            max(self.turned, other.turned),
+        )
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether to propose it."""
-        return self.after < PAYS * self.before or self.turned > TURNED
+        """Whether to align: good photos then differ less, or parts are turned far, and in each the part is located."""
+        gains = self.after < PAYS * self.before or self.turned > TURNED
+        return gains and self.located == self.photos
 
     def sentence(self) -> str:
-        """Return a gain that pays and its cost in words, for the user."""
+        """Return what was decided, and by what."""
+        tried = f"{self.photos} good photos kept apart"
+        if self.located < self.photos:
+            return f"{AS_TAKEN}: alignment located the part in {self.located} of {tried}."
+        less = 1 - self.after / self.before if self.before > 0 else 0.0
+        differ = f"{tried} differ {abs(less):.0%} {'less' if less >= 0 else 'more'} from each other at each location"
+        if not self.is_worthwhile:
+            return f"{AS_TAKEN}: aligned, {differ}, which does not pay."
         turned = f"turned by up to {self.turned:.0f}°" if self.turned < MAX_ROTATION_DEGREES else "at any angle"
-        lie = f"The parts lie {turned}. " if self.turned > TURNED else ""
-        less = 1 - self.after / self.before
-        aligned = f"With alignment, {self.photos} good photos differ {less:.0%} less from each other at each location. "
-        return (
-            f"{lie}{aligned if less >= 0.05 else ''}Alignment adds {self.seconds:.2f} s per photo, and photos in "
-            "which the part cannot be located are not inspected."
-        )
+        lie = f"the parts lie {turned}" if self.turned > TURNED else f"{differ} then"
+        return f"Photos are aligned (shift, rotation): {lie}. A part that is not located is never accepted."
 
 
-def alignment_advice(order: TeachingConfig, report: Report) -> str:
-    """Return that alignment would help, by what the first method sees; "" if not or asked for (see `with_taps`)."""
-    if order.align != NO_ALIGNMENT or order.alignment is not None:
-        return ""
-    gain = gain_on(order.photos.train, default_extractor(order, methods_to_fit(order)), report)
-    return "" if gain is None or not gain.is_worthwhile else f"{gain.sentence()} Use --align {RIGID}."
+def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
+    """Return what alignment brings on good photos of an order, by what the default detector sees of them.
+
+    Raises NoAlignment as `learn_alignment` and for fewer than FEWEST_TRIED photos, and ValueError as `with_taps`.
+    """
+    photos = _evenly(order.photos.train, MOST_TRIED)
+    if len(photos) < FEWEST_TRIED:
+        raise NoAlignment(f"alignment is tried on {FEWEST_TRIED} good photos or more, and there are {len(photos)}")
+    extractor = default_extractor(order)
+    halves = photos[::2], photos[1::2]
+    trials = (
+        measured(_pixels(judged, report), _learned(learned, report), extractor)
+        for learned, judged in (halves, halves[::-1])
+    )
+    return next(trials) + next(trials)
 
 
-def default_extractor(order: TeachingConfig, methods: Sequence[str] = methods_of(DEFAULT_METHOD)) -> FeatureExtractor:
+def default_extractor(order: TeachingConfig) -> FeatureExtractor:
     """By which photos are compared before anything is learned, on the usual grid. Raises ValueError as `with_taps`."""
+    methods = methods_of(DEFAULT_METHOD)
     backbone, taps = order.network(methods)
     grid = grid_of(order.size)
     return FeatureExtractor(
@@ -98,41 +141,31 @@ def default_extractor(order: TeachingConfig, methods: Sequence[str] = methods_of
     )
 
 
-def gain_on(good: Sequence[PhotoFile], extractor: FeatureExtractor, report: Report) -> AlignmentGain | None:
-    """Return what alignment would bring, tried on a few of the good photos; None where there is nothing to align by."""
-    photos = _evenly(good, MOST_TRIED)
-    try:
-        return measured(_pixels(photos, report), _learned(photos, report), extractor)
-    except ValueError:
-        return None
+def measured(photos: Iterable[np.ndarray], alignment: Alignment, extractor: FeatureExtractor) -> AlignmentTrial:
+    """Return what an alignment brings on good photos, (H, W, 3) uint8, processed one after the other.
 
-
-def measured(photos: Iterable[np.ndarray], alignment: Alignment, extractor: FeatureExtractor) -> AlignmentGain:
-    """Return the gain on good photos, (H, W, 3) uint8, processed one after the other; those not located are skipped.
-
-    Two runs of the network per photo. Raises ValueError for fewer than two located photos.
+    Two runs of the network per photo.
     """
     moments = {way: [torch.zeros(1), torch.zeros(1)] for way in ("before", "after")}
-    count, seconds = 0, 0.0
+    missed, turned = 0, []
     for pixels in photos:
-        began = time.perf_counter()
         located = alignment.locate(pixels)
         if located is None:
+            missed += 1
             continue
-        count += 1
+        turned.append(located.angle)
         laid_over = located.squash(pixels, extractor.backbone.size, alignment.reference)
-        seconds += time.perf_counter() - began
         for way, picture in (("before", pixels), ("after", laid_over)):
             features = extractor.features(picture)[0].double().cpu()
             moments[way] = [moments[way][0] + features, moments[way][1] + features**2]
-    if count < 2:
-        raise ValueError(f"the part was located on {count} photos; the gain is measured on two or more")
+    if not turned:
+        return AlignmentTrial(0.0, 0.0, missed, 0)
     inspected = torch.from_numpy(alignment.known(extractor.grid))
     before, after = (
-        float((squares / count - (sums / count) ** 2)[0, inspected].mean()) for sums, squares in moments.values()
+        float((squares / len(turned) - (sums / len(turned)) ** 2)[0, inspected].mean())
+        for sums, squares in moments.values()
     )
-    angle = alignment.ranges["angle"]
-    return AlignmentGain(before, after, count, seconds / count, max(-angle.low, angle.high))
+    return AlignmentTrial(before, after, missed + len(turned), len(turned), float(np.abs(turned).max()))
 
 
 def _evenly(samples: Sequence[PhotoFile], most: int) -> Sequence[PhotoFile]:

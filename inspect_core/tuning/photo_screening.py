@@ -39,7 +39,7 @@ from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.alignment_training import with_learned_alignment
+from inspect_core.tuning.alignment_training import decide_alignment
 from inspect_core.tuning.product_check_training import fit
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unusual", "copy"
@@ -116,7 +116,7 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
         if pairs and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
             _note_foreign(findings_by_photo, _foreign(embeddings, pairs))
-            order = with_learned_alignment(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
+            order = decide_alignment(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
             study = Study(order, backbone, store, taps=taps, method=SCREENING_METHODS)
             study.extract(stage(report, 0.4, 0.8))

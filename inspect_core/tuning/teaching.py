@@ -13,7 +13,7 @@ from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
-from inspect_core.tuning.alignment_training import alignment_notes, with_learned_alignment
+from inspect_core.tuning.alignment_training import alignment_notes, decide_alignment
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.tuning.place import in_words, place_of, preferred
@@ -47,7 +47,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
-    order = with_learned_alignment(order, report)
+    order = decide_alignment(order, report)
     report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     study, choice = by_defects or _unfitted(order, store, workers)

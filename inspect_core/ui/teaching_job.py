@@ -13,7 +13,7 @@ from inspect_core.methods.registry import FIXED
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job, JobRejected
 from inspect_core.runtime.progress import Report
-from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning import teaching
 from inspect_core.tuning.forecast import Forecast, forecast
 from inspect_core.ui import fitted_product, open_product_store, shell, taught_product
@@ -61,7 +61,8 @@ def start_sample() -> bool:
         job.report(0.0, "checking the sample photos")
         photos = train_on_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
         photos = replace(photos, train=photos.train[:SAMPLE_PHOTOS])
-        return open_product_store.put(teach(TeachingConfig(FIRST_SAMPLE, photos, method=FIXED), job.report))
+        order = TeachingConfig(FIRST_SAMPLE, photos, method=FIXED, align=NO_ALIGNMENT)
+        return open_product_store.put(teach(order, job.report))
 
     shell.start(SAMPLE, work)
     return True

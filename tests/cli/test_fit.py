@@ -2,11 +2,10 @@ import pytest
 
 from inspect_core.audit.entry import LIMITS_CHANGED
 from inspect_core.audit.log import AuditLog
-from inspect_core.cli import evaluate, teaching_options
 from inspect_core.cli.commands import main
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.tuning import alignment_training
-from inspect_core.tuning.alignment_training import AlignmentGain
+from inspect_core.tuning.alignment_training import AlignmentTrial
 
 pytestmark = pytest.mark.slow
 
@@ -26,20 +25,20 @@ def test_fit_says_what_it_found_and_what_the_limit_does(fit, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("verb", ["fit", "evaluate"])
-def test_fit_suggests_alignment_before_it_fits(teach, verb, tmp_path, capsys, monkeypatch):
-    def learning(*_, **__):
-        raise ValueError(f"before: {capsys.readouterr().out}")
+def test_fit_says_whether_parts_are_aligned_and_why(teach, verb, tmp_path, capsys, monkeypatch):
+    tried = []
 
-    monkeypatch.setattr(
-        alignment_training, "gain_on", lambda good, extractor, report: AlignmentGain(4.0, len(good) / 14, 12, 0.03)
-    )
-    for module in (teaching_options, evaluate):
-        monkeypatch.setattr(module, "teach", learning)
+    def trial(order, report):
+        tried.append(order.align)
+        return AlignmentTrial(4.0, 3.9, 12, 12)
+
+    monkeypatch.setattr(alignment_training, "try_alignment", trial)
     out = ["--out", tmp_path / "r"] if verb == "fit" else []
-    for asked, is_proposed in (((), True), (("--align", "rigid"), False)):
-        assert teach(verb, *out, "--detector", "mahalanobis", *asked) != 0
-        note = "Note: With alignment, 12 good photos differ 75% less from each other at each location"
-        assert (note in capsys.readouterr().err) is is_proposed
+    for asked, is_tried in (((), True), (("--align", "none"), False)):
+        assert teach(verb, *out, "--detector", "mahalanobis", *asked) == 0
+        note = "Note: Photos are inspected as taken: aligned, 12 good photos kept apart differ 3% less"
+        assert (note in capsys.readouterr().out) is is_tried
+    assert tried == ["auto"]
 
 
 def test_the_guard_can_be_fused_with_the_class_scores(fit, recipe_folder, tmp_path):

@@ -218,13 +218,27 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
     [
         ([np.full((64, 64, 3), 9, np.uint8)] * 4, "uniform"),
         ([np.zeros((64, 64, 3), np.uint8)] * 2, "at least 3"),
-        ([np.zeros((64, 64, 3), np.uint8), np.zeros((64, 80, 3), np.uint8)], "different sizes"),
+        ([np.zeros((64, 64 + 16 * i, 3), np.uint8) for i in range(3)], "different shapes"),
         ([belt(np.random.default_rng(i)) for i in range(4)], "teach without alignment"),
     ],
 )
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):
     with pytest.raises(ValueError, match=reason):
         learn_alignment(photos)
+
+
+def test_photos_of_two_sizes_are_aligned_and_one_of_another_shape_is_left_out(part, learned):
+    rng = np.random.default_rng(12)
+    photos = [lying(part, rng, **drawn(rng))[0] for _ in range(10)]
+    photos[1::2] = [cv2.resize(photo, (480, 480), interpolation=cv2.INTER_CUBIC) for photo in photos[1::2]]
+    of_two_sizes = learn_alignment([*photos, photos[0][:200]])
+    assert of_two_sizes.photos_seen == len(photos)
+    photo, pose = lying(part, rng, turn=4)
+    places = [on_reference(of_two_sizes.locate_or_raise(photo), pose)]
+    wide = np.diag([1.5, 1.5]) @ pose + [[0, 0, 0.25], [0, 0, 0.25]]
+    large = cv2.resize(photo, (480, 480), interpolation=cv2.INTER_CUBIC)
+    places.append(on_reference(of_two_sizes.locate_or_raise(large), wide))
+    assert np.abs(np.diff(places, axis=0)).max() < 1
 
 
 @pytest.mark.parametrize("how", [{"turn": -1}, {"turn": 181}, {"shift": 0.6}, {"shift": float("nan")}])
@@ -346,6 +360,18 @@ def test_the_edge_of_a_photo_is_beyond_reach_of_a_long_part(by_outline):
         distance = cv2.distanceTransform(covered.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
         nearest.append(distance[by_outline.known((SIDE, SIDE))].min() * 256 / SIDE)
     assert np.median(nearest) > 18
+
+
+def test_ground_beside_a_long_part_is_not_inspected(by_outline):
+    rng = np.random.default_rng(25)
+    photo, pose = thrown(spike(rng), rng, turn=35)
+    located = by_outline.locate_or_raise(photo)
+    alpha = cv2.warpAffine(spike(rng)[..., 3], pose, (SIDE, SIDE)) > 127
+    on_part = located.mask(alpha, by_outline.photo_size)
+    inspected = by_outline.known(by_outline.photo_size)
+    assert inspected[on_part].mean() > 0.97, "all but its ends, which lie close to the edge of the photo"
+    distance = cv2.distanceTransform((~on_part).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    assert 2 < distance[inspected].max() < 0.1 * SIDE
 
 
 def test_long_part_at_any_angle_is_found_by_its_outline(by_outline):

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
 from inspect_core.ui.bench import bench
-from inspect_core.ui.teach import photo_settings
 from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,12 +70,6 @@ def forecast_of_an_exported_graph(monkeypatch):
 
     monkeypatch.setattr(teaching_job, "forecast", quick)
     return asked
-
-
-@pytest.fixture(autouse=True)
-def alignment_is_not_tried(monkeypatch):
-    """On Teach it is, for seconds, by a network of its own."""
-    monkeypatch.setattr(photo_settings, "_gain", lambda key, good: None)
 
 
 @pytest.fixture

@@ -14,10 +14,9 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.registry import FIXED, LOOSE, methods_in
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.alignment_training import AlignmentGain
 from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import open_product_store, shell, teaching_job, weights_panel
-from inspect_core.ui.teach import photo_settings, teach_panels
+from inspect_core.ui.teach import teach_panels
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job, words
 
 PAGE = "pages/teach.py"
@@ -271,25 +270,29 @@ def test_depth_of_12_bit_photos_is_stated_and_selectable(open_app, no_first_star
     assert (depth.bits, depth.is_full) == (14, False)
 
 
-def test_helpful_alignment_is_suggested_and_preselected(
-    open_app, no_first_start, forecasts, orders, product, monkeypatch
-):
-    monkeypatch.setattr(photo_settings, "_gain", lambda key, good: AlignmentGain(3.0, 1.0, len(good), 0.02))
+def test_alignment_is_tried_by_itself_unless_chosen(open_app, no_first_start, forecasts, orders, product):
     app = choose_folder(open_app(PAGE), product)
-    assert "differ 67% less from each other" in words(app)
 
     def lying():
         return next(widget for widget in app.segmented_control if widget.key.startswith("align-"))
 
-    assert lying().value == "rigid"
+    assert lying().value == "auto"
+    assert "used only where it gains" in words(app)
+    assert not [widget for widget in app.number_input if widget.key.startswith("align_")]
+    press(app, "teach")
+    lying().set_value("rigid").run()
     turn, shift = (widget for widget in app.number_input if widget.key.startswith("align_"))
     turn.set_value(25)
     shift.set_value(15).run()
     press(app, "teach")
     lying().set_value("none").run()
     press(app, "teach")
-    as_it_is = ("none", TeachingConfig.align_turn, TeachingConfig.align_shift)
-    assert [(order.align, order.align_turn, order.align_shift) for order in orders] == [("rigid", 25, 0.15), as_it_is]
+    usual = TeachingConfig.align_turn, TeachingConfig.align_shift
+    assert [(order.align, order.align_turn, order.align_shift) for order in orders] == [
+        ("auto", *usual),
+        ("rigid", 25, 0.15),
+        ("none", *usual),
+    ]
 
 
 def test_smallest_defect_recommends_tiles_and_plans_them(on_product, forecasts):

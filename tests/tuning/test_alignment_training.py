@@ -1,5 +1,6 @@
-"""The gain of alignment: photos of a moved part differ less once aligned, photos of a still one do not."""
+"""Alignment decides for itself: photos of a moved part differ less once aligned, photos of a still one do not."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,17 +15,17 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import squash
 from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import Split
-from inspect_core.study.teaching_config import SIMILARITY, TeachingConfig
+from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 from inspect_core.tuning import alignment_training
-from inspect_core.tuning.alignment_training import AlignmentGain, gain_on, measured, with_learned_alignment
+from inspect_core.tuning.alignment_training import AlignmentTrial, decide_alignment, measured
 
 
 def photos(rng, reach):
-    """Twelve photos of one patterned part, shifted by up to `reach` pixels."""
+    """24 photos of one patterned part, shifted by up to `reach` pixels."""
     part = cv2.GaussianBlur(rng.integers(0, 256, (160, 160), np.uint8), (0, 0), 3)
     part = cv2.normalize(part, None, 0, 255, cv2.NORM_MINMAX)
     made = []
-    for x, y in np.round(reach * rng.uniform(-1, 1, (12, 2))).astype(int):
+    for x, y in np.round(reach * rng.uniform(-1, 1, (24, 2))).astype(int):
         grey = np.full((256, 256), 40.0)
         grey[48 + y : 208 + y, 48 + x : 208 + x] = part
         grey += rng.normal(0, 3, grey.shape)
@@ -43,56 +44,95 @@ def extractor():
     return SimpleNamespace(backbone=SimpleNamespace(size=(64, 64)), grid=(32, 32), features=features)
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """A function that writes photos into a folder and returns an order for them."""
+
+    def write(shown, **choices):
+        (tmp_path / "good").mkdir()
+        for number, pixels in enumerate(shown):
+            Image.fromarray(pixels).save(tmp_path / "good" / f"{number:02}.png")
+        return TeachingConfig("part", Split(tuple(scan(tmp_path).good), (), ()), **choices)
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def tried(monkeypatch):
+    monkeypatch.setattr(alignment_training, "MOST_TRIED", 40)
+
+
+@pytest.fixture
+def extract(monkeypatch, extractor):
+    monkeypatch.setattr(alignment_training, "default_extractor", lambda order: extractor)
+
+
+def quiet(fraction, step):
+    pass
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reach", [16, 0])
 def test_alignment_helps_only_a_moved_part(extractor, reach):
     shown = photos(np.random.default_rng(0), reach)
-    alignment = learn_alignment(shown)
-    gain = measured(shown, alignment, extractor)
-    assert gain.photos == 12
-    assert gain.is_worthwhile == (reach > 0)
-    assert reach == 0 or gain.after < 0.2 * gain.before
-    with pytest.raises(ValueError, match="located on 0 photos"):
-        measured([np.full_like(shown[0], 90)], alignment, extractor)
+    alignment = learn_alignment(shown[::2])
+    trial = measured(shown[1::2], alignment, extractor)
+    assert (trial.photos, trial.located) == (12, 12)
+    assert trial.is_worthwhile == (reach > 0)
+    assert reach == 0 or trial.after < 0.2 * trial.before
+    nothing = measured([np.full_like(shown[0], 90)] * 2, alignment, extractor)
+    assert (nothing.photos, nothing.located, nothing.is_worthwhile) == (2, 0, False)
 
 
 @pytest.mark.slow
-def test_alignment_is_tried_on_few_photos_or_none(extractor, tmp_path):
-    rng = np.random.default_rng(2)
-    for name, shown in (("moved", photos(rng, 16)), ("noise", rng.integers(0, 256, (4, 64, 64, 3)).astype(np.uint8))):
-        (tmp_path / name).mkdir()
-        for number, pixels in enumerate(shown):
-            Image.fromarray(pixels).save(tmp_path / name / f"{number}.png")
-    gain = gain_on(scan(tmp_path / "moved").good, extractor, lambda fraction, step: None)
-    assert gain.photos == 4
-    assert gain.is_worthwhile
-    assert 0 < gain.seconds < 1
-    assert gain_on(scan(tmp_path / "noise").good, extractor, lambda fraction, step: None) is None
+@pytest.mark.parametrize(("reach", "align", "says"), [(16, RIGID, "are aligned"), (0, NO_ALIGNMENT, "does not pay")])
+def test_parts_are_aligned_by_themselves_only_where_it_gains(extract, folder, reach, align, says):
+    decided = decide_alignment(folder(photos(np.random.default_rng(2), reach), notes=("first",)), quiet)
+    assert decided.align == align
+    assert (decided.alignment is not None) == (align == RIGID)
+    assert decided.notes[0] == "first"
+    assert says in decided.notes[1]
+
+
+@pytest.mark.slow
+def test_photos_that_cannot_be_aligned_are_taken_as_they_are_unless_asked(extract, folder):
+    noise = np.random.default_rng(3).integers(0, 256, (12, 64, 64, 3)).astype(np.uint8)
+    order = folder(noise)
+    decided = decide_alignment(order, quiet)
+    assert (decided.align, decided.alignment) == (NO_ALIGNMENT, None)
+    assert decided.notes[0].startswith("Photos are inspected as taken: the part was located in ")
+    with pytest.raises(ValueError, match="; teach without alignment"):
+        decide_alignment(replace(order, align=RIGID), quiet)
+
+
+def test_few_photos_and_methods_as_published_are_not_aligned_by_themselves(folder):
+    order = folder(photos(np.random.default_rng(4), 16)[:9])
+    assert "alignment is tried on 10 good photos or more, and there are 9" in decide_alignment(order, quiet).notes[0]
+    assert decide_alignment(replace(order, as_published=True), quiet).align == NO_ALIGNMENT
 
 
 def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(alignment_training, "learn_alignment", lambda photos, **options: asked.append(options))
     photos = Split((PhotoFile(Path("a.png"), "a.png", "good", (8, 8)),), (), ())
-    with_learned_alignment(TeachingConfig("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
+    decide_alignment(TeachingConfig("part", photos, align=SIMILARITY, align_turn=25.0, align_shift=0.2), print)
     report = asked[0].pop("report")
     assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
     report(0.5, "")
     assert capsys.readouterr().out == "0.0 learning part positions from 1 photos: 50%\n"
 
 
-def test_only_less_variance_pays_and_is_told():
-    assert not AlignmentGain(0.0, 0.0, 2, 0.0).is_worthwhile
-    sentence = AlignmentGain(4.0, 1.0, 12, 0.034).sentence()
-    assert "12 good photos differ 75% less" in sentence
-    assert "0.03 s per photo" in sentence
-    assert "are not inspected" in sentence
-
-
-def test_parts_turned_far_are_to_be_aligned_whatever_it_leaves():
-    turned, any_angle = AlignmentGain(4.0, 4.1, 12, 0.03, turned=35.2), AlignmentGain(4.0, 3.9, 12, 0.03, turned=262.0)
-    assert turned.is_worthwhile
-    assert any_angle.is_worthwhile
-    assert not AlignmentGain(4.0, 4.1, 12, 0.03, turned=10.0).is_worthwhile
-    assert turned.sentence().startswith("The parts lie turned by up to 35°. Alignment adds 0.03 s per photo")
-    assert any_angle.sentence().startswith("The parts lie at any angle. ")
+@pytest.mark.parametrize(
+    ("trial", "says"),
+    [
+        (AlignmentTrial(4.0, 1.0, 12, 12), "are aligned (shift, rotation): 12 good photos kept apart differ 75% less"),
+        (AlignmentTrial(4.0, 4.1, 12, 12, turned=35.2), "are aligned (shift, rotation): the parts lie turned by up to"),
+        (AlignmentTrial(4.0, 3.9, 12, 12, turned=180.0), "are aligned (shift, rotation): the parts lie at any angle"),
+        (AlignmentTrial(4.0, 4.1, 12, 12, turned=10.0), "as taken: aligned, 12 good photos kept apart differ 2% more"),
+        (AlignmentTrial(4.0, 1.0, 12, 11), "as taken: alignment located the part in 11 of 12 good photos kept apart."),
+        (AlignmentTrial(0.0, 0.0, 12, 0), "as taken: alignment located the part in 0 of 12"),
+    ],
+)
+def test_only_less_variance_or_turned_parts_pay_and_are_told(trial, says):
+    assert trial.is_worthwhile == ("are aligned" in says)
+    assert says in trial.sentence()

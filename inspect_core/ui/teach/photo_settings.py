@@ -11,11 +11,9 @@ from inspect_core.images.depth import DEPTHS
 from inspect_core.images.photo_reader import ImageError, read, squash
 from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.images.shape import SIDE, Size
-from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
-from inspect_core.study.teaching_config import ALIGN, NO_ALIGNMENT, RIGID, TeachingConfig
-from inspect_core.tuning.alignment_training import AlignmentGain, default_extractor, gain_on
+from inspect_core.study.teaching_config import ALIGN, AUTOMATIC, NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning.tile_planning import OFF, ON, plan_tiles
 from inspect_core.ui import shell
 
@@ -83,39 +81,22 @@ def choose_depth(samples: Dataset, key: str) -> Dataset:
     return chosen
 
 
-def choose_alignment(good: Sequence[PhotoFile], key: str) -> dict[str, Any]:
-    """Return the fields of an order on alignment; preselected is the one that helps on these photos.
-
-    key: of the files; it changes when they do.
-    """
-    gain = _gain(key, good)
-    begins = RIGID if gain is not None and gain.is_worthwhile else TeachingConfig.align
-    at = f"align-{key}"
+def choose_alignment(key: str) -> dict[str, Any]:
+    """Return the fields of an order on alignment; key: of the files, it changes when they do."""
+    at, begins, say = f"align-{key}", TeachingConfig.align, ALIGN.__getitem__
     label = "Part position"
-    say = ALIGN.__getitem__
     align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
-    if gain is not None and gain.is_worthwhile:
-        st.caption(shell.escape(gain.sentence()))
-    if align == NO_ALIGNMENT:
+    if align == AUTOMATIC:
+        st.caption("Alignment is tried on good photos kept apart, and used only where it gains.")
+    if align in (AUTOMATIC, NO_ALIGNMENT):
         return {"align": align}
     left, right = st.columns(2)
-    at = f"align_turn-{key}"
     words = "The range found in the good photos applies if it is larger."
-    begins = round(max(TeachingConfig.align_turn, 0.0 if gain is None else min(gain.turned, MAX_ROTATION_DEGREES)))
-    turn = left.number_input("Maximum rotation, degrees", 0, int(MAX_ROTATION_DEGREES), begins, key=at, help=words)
-    at = f"align_shift-{key}"
-    label = "Maximum shift, % of the photo"
-    begins = round(100 * TeachingConfig.align_shift)
-    shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=at, help=words)
+    label, begins = "Maximum rotation, degrees", round(TeachingConfig.align_turn)
+    turn = left.number_input(label, 0, int(MAX_ROTATION_DEGREES), begins, key=f"align_turn-{key}", help=words)
+    label, begins = "Maximum shift, % of the photo", round(100 * TeachingConfig.align_shift)
+    shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=f"align_shift-{key}", help=words)
     return {"align": align, "align_turn": float(turn), "align_shift": shift / 100}
-
-
-@st.cache_data(max_entries=32, show_spinner="Checking part positions…", show_time=True)
-def _gain(key: str, _good: Sequence[PhotoFile]) -> AlignmentGain | None:
-    try:
-        return gain_on(_good, default_extractor(TeachingConfig("", Split((), (), ()))), lambda fraction, step: None)
-    except (ValueError, OSError):  # the network is missing; the page says so below
-        return None
 
 
 def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePlan | None:

@@ -182,7 +182,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     key: of the files; it changes when they do.
     """
     name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}")
-    lying = choose_alignment(photos.train, key)
+    lying = choose_alignment(key)
     above, tolerating = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
         words = f"Published methods: {REFERENCES}"
