@@ -4,7 +4,6 @@ beside the queue, what goes on until it is stopped.
 A job is plain Python and knows nothing of the page that shows it; pages poll its fields.
 """
 
-import math
 import threading
 import time
 import uuid
@@ -16,14 +15,11 @@ from typing import Any
 
 from inspect_core.runtime import users
 from inspect_core.runtime.memory import return_memory
+from inspect_core.runtime.pace import Pace
 from inspect_core.runtime.progress import Cancelled
 
 MAX_QUEUED_JOBS = 6
 """Jobs that wait at a time."""
-BEGUN = 0.005
-"""Share of the work up to which nothing is done yet, such as while the network loads."""
-KNOWN = 0.05
-"""Share of the work from which on the pace is known."""
 
 
 class JobRejected(RuntimeError):
@@ -61,9 +57,7 @@ class Job:
     session: str = ""
     _began: float = 0.0
     _ended: float = 0.0
-    _begun_at: tuple[float, float] = (0.0, 0.0)
-    _told: tuple[float, float] | None = None
-    _least: float = math.inf
+    _pace: Pace = field(default_factory=Pace)
     _on_end: Callable[[], None] = lambda: None
     _cancel: threading.Event = field(default_factory=threading.Event)
     _beginning: threading.Lock = field(default_factory=threading.Lock)
@@ -71,7 +65,7 @@ class Job:
     def report(self, fraction: float, step: str | None = None) -> None:
         """Called by the work: how far it is. Raises Cancelled after `cancel`."""
         self.fraction = min(max(fraction, 0.0), 1.0)
-        self._tell()
+        self._pace.report(self.fraction, self.seconds)
         if step is not None:
             self.step = step
         if self._cancel.is_set():
@@ -101,28 +95,8 @@ class Job:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds estimate at the pace so far; None before the pace is known.
-
-        They run down between reports, and from the first tenth on rise by no more than a fifth above the least told.
-        """
-        if self.state is not JobState.RUNNING or self._told is None:
-            return None
-        at, estimate = self._told
-        return max(estimate - (self.seconds - at), estimate / 5)
-
-    def _tell(self) -> None:
-        if self.fraction <= BEGUN:
-            self._begun_at = self.seconds, self.fraction
-        at, fraction = self._begun_at
-        if self.fraction < KNOWN or self.seconds - at < 1:
-            self._told = None
-            self._least = math.inf
-            return
-        estimate = (self.seconds - at) * (1 - self.fraction) / (self.fraction - fraction)
-        if self.fraction >= 0.1:
-            estimate = min(estimate, 1.2 * self._least)
-            self._least = min(self._least, estimate)
-        self._told = self.seconds, estimate
+        """Seconds that are left, as `Pace.seconds_left`; None unless it runs."""
+        return self._pace.seconds_left(self.seconds) if self.state is JobState.RUNNING else None
 
 
 class Jobs:

@@ -103,7 +103,7 @@ class UnsavedProduct:
 class OpenProduct:
     """A line of the list of open products; opened_at and thumbnail as of `UnsavedProduct`, problem: why it cannot be
     opened, or is not on disk; interrupted: whether its teaching was, so that there is nothing to open; detector: ""
-    where it is not known.
+    where it is not known; fit: another one after each refit.
     """
 
     id: str
@@ -114,6 +114,7 @@ class OpenProduct:
     problem: str = ""
     interrupted: bool = False
     detector: str = ""
+    fit: str = ""
 
 
 class UnsavedProductStore:

@@ -31,7 +31,7 @@ def found_box(product: TaughtProduct, position: int, live: dict[str, int], limit
 
 def found_boxes(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
     """Return the regions above the limit in pixels of the photo, the largest first."""
-    return _found_boxes(product, product.id, repr(product.scored.areas), position, live, limits.review)
+    return _found_boxes(product, product.fit, repr(product.scored.areas), position, live, limits.review)
 
 
 def true_box(product: TaughtProduct, position: int) -> Box | None:
@@ -78,7 +78,7 @@ def picture(product: TaughtProduct, position: int, box: Box | None) -> np.ndarra
 
 @st.cache_data(max_entries=4096, show_spinner=False)
 def _found_boxes(
-    _taught: TaughtProduct, taught_id: str, areas: str, position: int, live: dict[str, int], review: float
+    _taught: TaughtProduct, fit: str, areas: str, position: int, live: dict[str, int], review: float
 ) -> tuple[Box, ...]:
     photo = _taught.scored.photos[position]
     regions_above = regions(_taught.scored.map(position, **live), review, area=live[AREA])

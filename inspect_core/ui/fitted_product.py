@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import Alignment, NotLocated
@@ -14,7 +14,7 @@ from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.study import Study
 from inspect_core.study.unsaved_products import InForce
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui.taught_product import TaughtProduct, new_id
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import ProductCheck
 
@@ -81,10 +81,60 @@ def unscored_pictures(unscored: Sequence[UnscoredPhoto], alignment: Alignment | 
     return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=PICTURE_SIDE))
 
 
-def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, int]) -> TaughtProduct:
+class LimitsByHand(NamedTuple):
+    """Limits that a user set, and on their scale the suggested ones and the ceiling of the scores."""
+
+    limits: Limits
+    suggested: Limits
+    ceiling: float | None
+
+    @classmethod
+    def from_product(cls, product: TaughtProduct) -> "LimitsByHand | None":
+        """Return those in force for a product; None where the suggested ones are."""
+        if (limits := product.in_force.limits_by_hand) is None:
+            return None
+        live = dict(product.scored.live) | dict(product.in_force.live)
+        return cls(limits, product.suggested_limits(live), product.scored.ceiling(**live))
+
+
+def refitted_in_place(
+    before: TaughtProduct, study: Study, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
+) -> TaughtProduct:
+    """Return a product under another fit of its photos, otherwise as `refitted`; the one before stays for `undone`."""
+    fitted = replace(
+        before,
+        scored=study.results,
+        study=study,
+        recipe=None,
+        thumbnails=before.thumbnails[: len(study.photos)],
+        before=replace(before, before=None),
+        fit=new_id(),
+        _memo=before._memo.of_another_fit(study),
+    )
+    return refitted(before, fitted, chosen, by_hand)
+
+
+def undone(product: TaughtProduct) -> TaughtProduct:
+    """Return a product as it was before its last refit, with what was added, labelled, learned and drawn since."""
+    if product.before is None:
+        return product
+    earlier = with_changes(product.before, product.scored.photos, product.scored.areas)
+    return replace(
+        earlier,
+        product_check=product.product_check,
+        defect_types=product.defect_types,
+        known_cases=product.known_cases,
+        mm_per_pixel=product.mm_per_pixel,
+    )
+
+
+def refitted(
+    before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
+) -> TaughtProduct:
     """Return a product under another fit with what was set, added, labelled, learned and drawn before.
 
-    chosen: values of live parameters that a user chose. What cannot stay, or stays in another unit, is named in a note.
+    chosen: values of live parameters that a user chose; by_hand: limits, None for those in force before. What cannot
+    stay, or stays in another unit, is named in a note.
     """
     if fitted.product_check is before.product_check:
         fitted._memo.foreign.update(before._memo.foreign)
@@ -100,12 +150,12 @@ def refitted(before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, 
         for name, value in live.items()
     ]
     limits = None
-    by_hand = last.limits_by_hand
+    by_hand = by_hand or LimitsByHand.from_product(before)
     if by_hand is not None and len(scored.calibration_scores()):
-        was, now = dict(before.scored.live) | dict(last.live), dict(scored.live) | live
-        suggested = before.suggested_limits(was), new.suggested_limits(now)
-        limits = by_hand.carried(*suggested, (before.scored.ceiling(**was), scored.ceiling(**now)))
-        changes.append(f"limits {_in_words(by_hand)} became {_in_words(limits)}, as scores have another scale")
+        now = dict(scored.live) | live
+        ceilings = by_hand.ceiling, scored.ceiling(**now)
+        limits = by_hand.limits.carried(by_hand.suggested, new.suggested_limits(now), ceilings)
+        changes.append(f"limits {_in_words(by_hand.limits)} became {_in_words(limits)}, as scores have another scale")
     notes = [note for note in new.notes if not note.startswith(KEPT)]
     return replace(
         new,

@@ -227,7 +227,7 @@ def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduc
 
 def _line(product: TaughtProduct) -> OpenProduct:
     line = OpenProduct(product.id, product.product, product.opened_at, _thumbnail(product), product.is_saved)
-    return replace(line, detector=JOIN.join(view.method for view in product.scored.views))
+    return replace(line, detector=JOIN.join(view.method for view in product.scored.views), fit=product.fit)
 
 
 def _thumbnail(product: TaughtProduct) -> bytes:

@@ -1,12 +1,15 @@
-"""Previews in the background: the shown photo first, then the others; a new move stops the previous one.
+"""Moves of γ, M and σ in the background: the shown photo first, then all, then the full fit, which takes the place of
+the one before. A new move stops the previous one.
 
 Plain threads that know nothing of the page; the page polls the fields of a run.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
 from typing import Self
 
@@ -15,11 +18,13 @@ import numpy as np
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.pace import Pace
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, SampleFit
 from inspect_core.ui import fitted_product, open_product_store
+from inspect_core.ui.fitted_product import LimitsByHand
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
@@ -49,12 +54,14 @@ class PreviewRun:
     """One move of γ, M or σ and its results so far. Read from any thread.
 
     First the method is fitted on all of the sample, and the photo shown gets its map; then by folds, and all photos get
-    their scores: good ones that set limits under the method that has not seen them, as in a fit.
+    their scores: good ones that set limits under the method that has not seen them, as in a fit. Then all good photos
+    are fitted, and the product of that takes the place of the one before.
 
     number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
     live value that a user chose, None for what the fit begins with. live: the live parameters, empty until the fit is
     done; then set by its session. limits: set by hand, None for those that follow from the model's. done: photos scored
-    so far; complete: whether all are. error: the sentence to show when it failed. areas: by which maps are judged.
+    so far; complete: whether all are; fitted: share of the full fit that is done. error: the sentence to show when it
+    failed. areas: by which maps are judged.
     """
 
     def __init__(
@@ -75,6 +82,7 @@ class PreviewRun:
         self.live: dict[str, int] = {}
         self.limits: Limits | None = None
         self.done, self.complete = 0, False
+        self.fitted, self._pace, self._fit_began = 0.0, Pace(), 0.0
         self.error = ""
         self._shown: _Shown | None = None
         calibrate = [i for i, photo in enumerate(photos) if photo.subset == "calibration"]
@@ -93,15 +101,34 @@ class PreviewRun:
         """Ask it to stop before its next photo."""
         self._stop.set()
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether it is to stop."""
+        return self._stop.is_set()
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until all good photos are fitted; None before the pace is known."""
+        return self._pace.seconds_left(time.monotonic() - self._fit_began)
+
+    def report(self, fraction: float, step: str) -> None:
+        """Called by the full fit: how far it is. Raises Cancelled after `cancel`."""
+        self.fitted = fraction
+        self._pace.report(fraction, time.monotonic() - self._fit_began)
+        if self.cancelled:
+            raise Cancelled
+
     def ready(self, position: int) -> bool:
         """Return whether this photo of the gallery has its map, and enough good ones theirs to scale it."""
         places = {} if self._shown is None else self._shown.places
         return position in places and all(place in places for place in self._lead)
 
-    def state(self, position: int) -> tuple[bool, bool]:
-        """Return what a page drawn now shows: whether the photo at this place is ready, and whether all has ended."""
-        ended = self.ended.is_set()
-        return self.ready(position), ended
+    def state(self, position: int) -> tuple[bool, bool, bool]:
+        """Return what a page drawn now shows: whether the photo at this place is ready, whether all are scored, and
+        whether all has ended.
+        """
+        ended, complete = self.ended.is_set(), self.complete
+        return self.ready(position), complete, ended
 
     def want(self, position: int) -> None:
         """Have this photo shown next."""
@@ -114,6 +141,12 @@ class PreviewRun:
         shown = self._shown
         return shown.scored.map(shown.places[position], **live)
 
+    def limits_by_hand(self) -> LimitsByHand | None:
+        """Return those that were set on the preview; None for those that follow."""
+        if self.limits is None:
+            return None
+        return LimitsByHand(self.limits, self.scored.default_limits(**self.live), self.scored.ceiling(**self.live))
+
     def chosen(self, view: int) -> int | None:
         """Return the live value of this view that a user chose, None for what the fit begins with."""
         if not self.live:
@@ -124,10 +157,15 @@ class PreviewRun:
             return self.begin
         return None if value == refit.start else value
 
-    def work(self, draw: Callable[[], PatchSample]) -> None:
-        """Draw, fit, then score photo by photo until all are done or it is cancelled; hold the device for each step."""
+    def work(self, draw: Callable[[], PatchSample], fit_all: Callable[["PreviewRun"], None] = lambda run: None) -> None:
+        """Draw, fit, score photo by photo, then fit all, until that is done or it is cancelled; hold the device for
+        each step.
+        """
         try:
             self._work(draw())
+            if self.complete and not self.cancelled:
+                self._fit_began = time.monotonic()
+                fit_all(self)
         except Cancelled:
             self.cancel()
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
@@ -158,7 +196,7 @@ class PreviewRun:
             return errors
 
         def show_first() -> None:
-            while self._to_show and not self._stop.is_set():
+            while self._to_show and not self.cancelled:
                 position = self._to_show.popleft()
                 with lock:
                     assert self._shown is not None
@@ -172,7 +210,7 @@ class PreviewRun:
             fold = {setters[name] for name in names if name in setters} if names is not None else set(remaining)
             for position in sorted(fold):
                 show_first()
-                if self._stop.is_set():
+                if self.cancelled:
                     return
                 with lock:
                     errors = errors_under(replace(refit, detector=other), position)
@@ -186,45 +224,48 @@ class PreviewRun:
 
 
 def ask(
-    draw: Callable[[], PatchSample],
+    product: TaughtProduct,
     current: PreviewRun | None,
     parameters: Mapping[str, float],
-    photos: tuple[ScoredPhoto, ...],
     live: Mapping[str, int],
     *,
     first: int,
     chosen: int | None = None,
-    areas: InspectionAreas | None = None,
 ) -> PreviewRun:
-    """Return the run of these parameters over these photos: the current one, or a new one, which stops it.
+    """Return the run of these parameters over the photos of a product: the current one, or a new one, which stops it.
 
-    draw: returns the patches to fit it on; current: the current run, if any; chosen: its initial live value, None for
-    what the fit begins with; live: values of the live parameters in force.
+    current: the current run, if any; chosen: its initial live value, None for what the fit begins with; live: values of
+    the live parameters in force; first: position of the photo shown.
     """
+    photos, areas = product.scored.photos, product.scored.areas
     if current is not None:
         if (current.parameters, current.photos, current.areas) == (dict(parameters), photos, areas):
             return current
         current.cancel()
     run = PreviewRun(parameters, photos, first, live, chosen, areas)
-    threading.Thread(target=run.work, args=(draw,), name="loupe-preview", daemon=True).start()
+    work = product.patch_sample, partial(fit_all, product)
+    threading.Thread(target=run.work, args=work, name="loupe-preview", daemon=True).start()
     return run
 
 
-def apply(product: TaughtProduct, run: PreviewRun, report: Callable[[float, str], None]) -> str:
-    """Return the full pass with the parameters of a preview, at its live values; returns the new product's id.
+def fit_all(product: TaughtProduct, run: PreviewRun) -> None:
+    """Fit all good photos with the parameters of a preview, and put the product of that in the place of the one before.
 
-    Holds the device all the time. The network is not run again. The current product is unchanged.
+    At the live values and limits of the preview. Holds the device all the time; the network is not run again. Raises
+    JobRejected where a saved product could not be kept once it is changed, and Cancelled after `cancel`.
     """
-    position = product.refit_view
-    live_name = run.scored.views[position].live_parameter
+    if product.is_saved:
+        open_product_store.require_room()
     study = product.own_study.with_parameters(run.parameters)
     with device_lock(study.extractor.backbone.device):
-        study.fit(report)
-    latest = open_product_store.find(product.id) or product  # photos may have been added and types learned meanwhile
-    chosen = {name: value for name, value in latest.chosen().items() if name != live_name}
-    if (value := run.chosen(position)) is not None:
-        chosen[live_name] = value
-    fitted = fitted_product.product_from_study(
-        latest.product, study, latest.notes, latest.product_check, detector_reason=latest.detector_reason
-    )
-    return open_product_store.put(fitted_product.refitted(latest, fitted, chosen))
+        study.fit(run.report)
+    name = run.scored.views[product.refit_view].live_parameter
+    chosen = {} if (value := run.chosen(product.refit_view)) is None else {name: value}
+    by_hand = run.limits_by_hand()
+
+    def refitted(latest: TaughtProduct) -> TaughtProduct:
+        """Photos may have been added and types learned meanwhile."""
+        others = {other: value for other, value in latest.chosen().items() if other != name}
+        return latest if run.cancelled else fitted_product.refitted_in_place(latest, study, others | chosen, by_hand)
+
+    open_product_store.change(product.id, refitted)

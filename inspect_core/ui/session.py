@@ -21,13 +21,16 @@ class SessionSettings:
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; product_check_mode: of the product check; framed_patch: framed on a photo, (position,
     (row, column)); added: ids of the files added; problems: why the last ones could not be added; preview: the current
-    run; areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
+    run; fit, fitted: of the product as this session last saw it, its number and the values of its refit parameters;
+    areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]
     limits: Limits | None
     position: int
     product_check_mode: str
+    fit: str
+    fitted: dict[str, float]
     framed_patch: tuple[int, tuple[int, int]] | None = None
     added: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
@@ -44,6 +47,19 @@ class SessionSettings:
             self.limits = self.limits.carried(before, after, ceilings)
         self.live = live
 
+    def follow(self, product: TaughtProduct) -> None:
+        """Take on what is in force after a refit in any window; a slider that was moved since keeps its value."""
+        if self.fit == product.fit:
+            return
+        fitted = product.fitted()
+        for name, value in self.fitted.items():
+            key = refit_key(product.id, name)
+            if st.session_state.get(key) == value:
+                st.session_state[key] = fitted[name]
+        self.fit, self.fitted = product.fit, fitted
+        self.live = _live_of(product)
+        self.limits = product.in_force.limits_by_hand
+
     def product_check(self, product: TaughtProduct) -> ProductCheck | None:
         """Return the product check in this session's mode; None without one."""
         return product.product_check and product.product_check.with_mode(self.product_check_mode)
@@ -53,19 +69,22 @@ def settings_of(product: TaughtProduct) -> SessionSettings:
     """Return this session's settings for a product; drops those of products that are no longer open."""
     if _key(product.id) not in st.session_state:
         opened = product.recipe if product.study is None else None
-        last = product.in_force
-        live = dict(opened.live_values if opened else product.scored.live) | dict(last.live)
+        last, live = product.in_force, _live_of(product)
         before = settings_at(product.refit_of)
         st.session_state[_key(product.id)] = SessionSettings(
             live,
             last.limits_by_hand if opened is None else last.limits or opened.limits,
             before.position if before else _strangest(product, live),
             last.product_check_mode or (product.product_check.mode if product.product_check else OFF),
+            product.fit,
+            product.fitted(),
         )
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
             if open_product_store.find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
-    return st.session_state[_key(product.id)]
+    settings = st.session_state[_key(product.id)]
+    settings.follow(product)
+    return settings
 
 
 def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, setting_scores: np.ndarray) -> None:
@@ -76,7 +95,12 @@ def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, 
     scores = tuple(map(float, setting_scores))
     in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.product_check_mode)
     if in_force != product.in_force:
-        open_product_store.change(product.id, lambda current: replace(current, in_force=in_force))
+
+        def set_in_force(current: TaughtProduct) -> TaughtProduct:
+            """Not what is in force under another fit, which has taken its place since it was drawn."""
+            return replace(current, in_force=in_force) if current.fit == product.fit else current
+
+        open_product_store.change(product.id, set_in_force)
 
 
 def settings_at(taught_id: str | None) -> SessionSettings | None:
@@ -99,6 +123,17 @@ def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] 
     settings.position = position
     settings.framed_patch = None if place is None else (position, place)
     st.switch_page("pages/inspect.py")
+
+
+def refit_key(taught_id: str, name: str) -> str:
+    """Return the key of the slider of a refit parameter."""
+    return f"{name}-{taught_id}"
+
+
+def _live_of(product: TaughtProduct) -> dict[str, int]:
+    """Return the live values that a product was last used with, or begins with."""
+    opened = product.recipe if product.study is None else None
+    return dict(opened.live_values if opened else product.scored.live) | dict(product.in_force.live)
 
 
 def _strangest(product: TaughtProduct, live: dict[str, int]) -> int:

@@ -249,7 +249,8 @@ def _watch(news: object) -> None:
 def _refresh_key() -> tuple[str | None, ...]:
     """Return what a page shows of the jobs and open products of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
-    products = (f"{product.id} {product.saved} {product.problem}" for product in open_product_store.open_products())
+    opened = open_product_store.open_products()
+    products = (f"{product.id} {product.saved} {product.problem} {product.fit}" for product in opened)
     return (*(None if job is None else job.id for job in shown), *products)
 
 
@@ -310,8 +311,12 @@ def _keep_name() -> None:
 
 def progress_in_words(job: Job) -> str:
     """Return what is being done, and the time left where it is known."""
-    time_left = job.seconds_left
-    return f"{escape(job.step or 'starting')}{'' if time_left is None else f' · {duration(time_left)} left'}"
+    return escape(job.step or "starting") + time_left(job.seconds_left)
+
+
+def time_left(seconds: float | None) -> str:
+    """Return what follows a step in progress: the time left where it is known, else nothing."""
+    return "" if seconds is None else f" · {duration(seconds)} left"
 
 
 def _owner_phrase(job: Job) -> str:

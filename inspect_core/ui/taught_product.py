@@ -49,8 +49,17 @@ class _Memo:
         self.has_reason: dict[str, bool] = {}
         self.sampling = threading.Lock()
 
+    def of_another_fit(self, study: Study) -> "_Memo":
+        """Return what holds for another fit of the same photos as well: all but what their scores decide."""
+        other = _Memo()
+        for name in ("foreign", "read", "picture", "areas", "quality"):
+            setattr(other, name, getattr(self, name))
+        other.sample = None if self.sample is None else replace(self.sample, study=study)
+        return other
 
-def _new_id() -> str:
+
+def new_id() -> str:
+    """Return another one at each call."""
     return uuid.uuid4().hex[:12]
 
 
@@ -64,9 +73,10 @@ class TaughtProduct:
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
     their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
     what a window set last, for the next one; detector_reason: why this detector, in a sentence; refit_of: id of the
-    product of which this one is a refit; comparison_config: the order of the comparison that it was taken from;
-    teaching_config: the order it was taught by, where it was opened again and has no study; mm_per_pixel: of the
-    photos, None when not known; opened_at: when it came on the bench, in seconds since 1970.
+    product that it was taught again from; before: the product before its last refit, for `undone`; comparison_config:
+    the order of the comparison that it was taken from; teaching_config: the order it was taught by, where it was opened
+    again and has no study; mm_per_pixel: of the photos, None when not known; opened_at: when it came on the bench, in
+    seconds since 1970; fit: another one after each refit, for what is computed from its scores.
     """
 
     product: str
@@ -81,12 +91,14 @@ class TaughtProduct:
     in_force: InForce = field(default_factory=InForce)
     detector_reason: str | None = None
     refit_of: str | None = None
+    before: "TaughtProduct | None" = field(default=None, repr=False)
     comparison_config: TeachingConfig | None = None
     teaching_config: TeachingConfig | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
-    id: str = field(default_factory=_new_id)
+    id: str = field(default_factory=new_id)
+    fit: str = field(default_factory=new_id)
     opened_at: float = field(default_factory=time.time)
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 

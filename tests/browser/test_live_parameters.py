@@ -1,4 +1,4 @@
-"""Inspect in a real browser: what follows a live parameter, what Apply leads to, what another product sets off."""
+"""Inspect in a real browser: what follows a live parameter, its fit and Undo, what another product sets off."""
 
 import re
 from collections.abc import Callable
@@ -70,8 +70,10 @@ def move(page: Page, sign: str, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def finished(state: Seen) -> bool:
-    return state.note.endswith("Apply fits all of them.")
+def fitted(page: Page, *values: str) -> Seen:
+    """The bench once the values moved last are fitted."""
+    expect(page.get_by_text(re.compile(f"^{re.escape(', '.join(values))} · fitted$"))).to_be_visible()
+    return wait_for(page, lambda state: state.note == "")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def bench(address, open_page) -> Callable[..., Page]:
     return start
 
 
-def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
+def test_q_gamma_and_m_are_fitted_by_themselves_and_undone(bench):
     page = bench("corp")
     start, gamma = wait_until_ready(page), slider(page, "γ").get_attribute("aria-valuetext")
     q = slider(page, "q")
@@ -103,37 +105,54 @@ def test_q_gamma_and_m_with_apply_and_the_way_back(bench):
     move(page, "γ", "ArrowLeft")
     expected = slider(page, "γ").get_attribute("aria-valuetext")
     assert expected != gamma
-    of_gamma = wait_for(page, lambda page_state: finished(page_state) and f"γ {expected}," in page_state.note)
+    of_gamma = fitted(page, f"γ {expected}", "M 128")
     assert of_gamma.followed(of_q)
     marks = [page.locator(".part .badge").first, page.locator(".verdict-filter"), page.locator(".handle.reject"),
               page.locator(".boxes"), page.locator(".card .limit"), page.locator(".check")]  # fmt: skip
     for element in marks:
-        expect(element.filter(visible=True), "a preview of all photos has verdicts").to_have_count(1)
+        expect(element.filter(visible=True)).to_have_count(1)
     expect(page.locator(".sentence .words")).to_contain_text("good")
 
     move(page, "M", "ArrowRight")
-    of_m = wait_for(page, lambda page_state: finished(page_state) and "M 256" in page_state.note)
+    of_m = fitted(page, f"γ {expected}", "M 256")
     assert of_m.followed(of_gamma)
-    page.get_by_role("button", name="Apply", exact=True, disabled=False).click()  # a stale one is disabled
-    applied = wait_for(page, lambda page_state: page_state.note == "" and page_state.score == of_m.score)
-    assert applied.followed(of_q)
     expect(q, "the q that was set stays").to_have_attribute("aria-valuetext", re.compile(f" q = {chosen}$"))
-    for element in marks:
-        expect(element.filter(visible=True)).to_have_count(1)  # the fit before stays, hidden, until its run ends
     expect(page.get_by_text(re.compile("^Current: 256"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Apply"))).to_have_count(0)
+
+    page.get_by_role("button", name="Undo").click()
+    undone = wait_for(page, lambda page_state: page_state.followed(of_m))
+    assert undone == of_gamma
+    expect(slider(page, "M")).to_have_attribute("aria-valuetext", "128")
     assert page.get_by_test_id("stException").count() == 0
+
+
+def test_values_moved_to_and_fro_end_at_the_last_in_both_windows(bench, open_page):
+    page = bench("corp")
+    other = open_page(page.url)
+    expect(slider(other, "γ")).to_be_visible()
+    for _ in range(3):
+        move(page, "γ", *["ArrowRight"] * 3)
+        page.wait_for_timeout(700)  # a preview begins
+        move(page, "γ", *["ArrowLeft"] * 4)
+    last = slider(page, "γ").get_attribute("aria-valuetext")
+    of_last = fitted(page, f"γ {last}", "M 128")
+    expect(slider(other, "γ"), "it takes on the fit").to_have_attribute("aria-valuetext", last)
+    assert wait_for(other, lambda state: state.score == of_last.score).limit == of_last.limit
+    assert slider(page, "γ").get_attribute("aria-valuetext") == last
+    for window in (page, other):
+        assert window.get_by_test_id("stException").count() == 0
 
 
 def test_sigma_of_the_exact_kernel_gives_what_its_preview_showed(bench):
     page = bench("kernel_pca")
     start = wait_until_ready(page)
     move(page, "σ", "ArrowRight", "ArrowRight")
-    shown = wait_for(page, finished)
+    shown = wait_for(page, lambda state: state.note.endswith("The fit of all of them follows."))
     assert shown.followed(start)
-    page.get_by_role("button", name="Apply", exact=True, disabled=False).click()  # a stale one is disabled
-    applied = wait_for(page, lambda page_state: page_state.note == "" and page_state.followed(start))
-    assert (applied.score, applied.limit) == (shown.score, shown.limit)
-    assert applied.overlay == shown.overlay, "with the contours of what lies above the limit"
+    of_fit = wait_for(page, lambda page_state: page_state.note == "" and page_state.followed(start))
+    assert (of_fit.score, of_fit.limit) == (shown.score, shown.limit)
+    assert of_fit.overlay == shown.overlay, "with the contours of what lies above the limit"
     assert page.get_by_test_id("stException").count() == 0
 
 

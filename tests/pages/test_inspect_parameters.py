@@ -15,7 +15,7 @@ from inspect_core.ui import fitted_product, open_product_store, previews, taught
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import save_recipe, sent_back, slider, wait_for_job
+from tests.pages.waiting import save_recipe, sent_back, slider, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,31 @@ def preview_done(app, flange) -> previews.PreviewRun:
     return run
 
 
+@pytest.fixture
+def fit_of_all(monkeypatch) -> threading.Event:
+    """Set, the full fit after a preview may begin; until then the preview stays."""
+    may_begin, fit_all = threading.Event(), previews.fit_all
+
+    def wait(product, run):
+        while not (may_begin.wait(0.01) or run.cancelled):
+            pass
+        if not run.cancelled:
+            fit_all(product, run)
+
+    monkeypatch.setattr(previews, "fit_all", wait)
+    return may_begin
+
+
+def scored_all(app, flange) -> previews.PreviewRun:
+    """The preview on the bench with verdicts, before the full fit."""
+    run = settings(app, flange).preview
+    wait_until(lambda: run.complete or run.error)
+    assert run.error == ""
+    app.run()
+    assert not app.exception
+    return run
+
+
 def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["k: detail", "N: minimum area"]
@@ -74,7 +99,7 @@ def test_scale_gives_square_millimetres_and_is_saved(open_app, in_the_hand, work
     assert open_product_store.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
 
 
-def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monkeypatch):
+def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monkeypatch, fit_of_all):
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
     of_preview, work = inspect_panels.bench_states.of_preview, previews.PreviewRun.work
 
@@ -82,7 +107,7 @@ def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monke
         view = of_preview(open_product, position, run, model)
         notes.append(view.note)
         begun.set()
-        assert run.ended.wait(60)
+        wait_until(lambda: run.complete)
         return view
 
     monkeypatch.setattr(inspect_panels.bench_states, "of_preview", drawn)
@@ -90,17 +115,16 @@ def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monke
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     assert not app.exception
     assert "Computing the preview" in notes[0]
-    assert "Apply fits all of them" in notes[-1]
+    assert "The fit of all of them follows" in notes[-1]
 
 
-def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monkeypatch):
+def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monkeypatch, fit_of_all):
     app, goes_on, work = open_app("pages/inspect.py"), threading.Event(), previews.PreviewRun.work
     first, second = previews_options(corp_in_hand)[-2:]
     slider(app, "gamma", corp_in_hand).set_value(first).run()
-    shown = preview_done(app, corp_in_hand)
-    app.run()
+    shown = scored_all(app, corp_in_hand)
     monkeypatch.setattr(previews.PreviewRun, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
-    moved = app.select_slider(key=f"q-{corp_in_hand.id}-{shown.number}")
+    moved = app.select_slider(key=f"q-{corp_in_hand.id}-{corp_in_hand.fit}-{shown.number}")
     settings(app, corp_in_hand).preview = follower = previews.PreviewRun(
         {"gamma": second, "M": 128}, shown.photos, 0, {}
     )
@@ -163,12 +187,12 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
     assert settings(app, corp_in_hand).live == corp_in_hand.scored.live | {"q": 5}
-    assert "Current: 5" in captions(app)
+    assert re.search(r"Current: [\d.]+ % · q = 5\b", captions(app))
     assert settings(app, corp_in_hand).preview is None
     assert sent_back(app) == []
 
 
-def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
+def test_a_move_of_gamma_previews_then_fits_and_is_undone(open_app, corp_in_hand, drawn, fit_of_all):
     app = open_app("pages/inspect.py")
     assert not drawn[-1].preview
     assert "of 4 good" in drawn[-1].sentence
@@ -176,10 +200,7 @@ def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
     gamma = slider(app, "gamma", corp_in_hand)
     sharper = max(gamma.options, key=float)
     gamma.set_value(sorted(previews_options(corp_in_hand))[-1]).run()
-    run = preview_done(app, corp_in_hand)
-    app.run()
-    assert not app.exception
-    assert run.complete
+    run = scored_all(app, corp_in_hand)
     assert {(state.sentence, len(state.setting_scores)) for state in drawn if state.preview} <= {
         ("Preview: verdicts follow as soon as all photos are scored.", 0)
     }
@@ -188,44 +209,105 @@ def test_preview_changes_nothing_until_applied(open_app, corp_in_hand, drawn):
     assert drawn[-1].limits == run.scored.default_limits(**run.live)
     assert "Expected among the next 100 good parts" in captions(app)
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
-    assert corp_in_hand.scored is before
+    assert open_product_store.find(corp_in_hand.id).scored is before
     assert settings(app, corp_in_hand).live == corp_in_hand.scored.live
     assert f"save-{corp_in_hand.id}" not in [button.key for button in app.button], "a preview is not to be saved"
 
-    app.button(key=f"apply-{corp_in_hand.id}").click().run()
-    wait_for_job()
+    fit_of_all.set()
+    preview_done(app, corp_in_hand)
     app.run()
     assert not app.exception
-    applied = open_product_store.find(app.session_state["in_hand"])
-    assert applied is not corp_in_hand
+    fitted = open_product_store.find(corp_in_hand.id)
+    assert fitted is not corp_in_hand
     assert not drawn[-1].preview
     assert "of 4 good" in drawn[-1].sentence
-    (view,) = applied.scored.views
+    (view,) = fitted.scored.views
     assert view.detector.feature_map.gamma == run.parameters["gamma"]
-    assert applied.study.recipe().views[0].detector is view.detector
-    assert [photo.name for photo in applied.scored.photos] == [photo.name for photo in before.photos]
-    assert slider(app, "gamma", applied).value == run.parameters["gamma"]
-    assert settings(app, applied).position == settings(app, corp_in_hand).position
+    assert fitted.study.recipe().views[0].detector is view.detector
+    assert [photo.name for photo in fitted.scored.photos] == [photo.name for photo in before.photos]
+    assert slider(app, "gamma", fitted).value == run.parameters["gamma"]
+    assert settings(app, fitted).preview is None
+    assert f"save-{corp_in_hand.id}" in [button.key for button in app.button]
+    assert not fitted.is_saved
 
     assert "· fitted" in captions(app)
-    app.button(key=f"undo-{applied.id}").click().run()
+    app.button(key=f"undo-{fitted.id}").click().run()
     assert not app.exception
-    assert app.session_state["in_hand"] == corp_in_hand.id
     assert slider(app, "gamma", corp_in_hand).value == corp_in_hand.fitted()["gamma"]
     assert settings(app, corp_in_hand).preview is None
     assert drawn[-1].scores.tobytes() == before.scores().tobytes(), "to the bit"
+    assert "· fitted" not in captions(app)
 
 
-def test_limits_set_in_a_preview_are_its_own(open_app, corp_in_hand, drawn):
+def test_a_second_window_takes_on_what_is_fitted(open_app, corp_in_hand, drawn):
+    first, second = open_app("pages/inspect.py"), open_app("pages/inspect.py")
+    stronger = sorted(previews_options(corp_in_hand))[-1]
+    slider(first, "gamma", corp_in_hand).set_value(stronger).run()
+    preview_done(first, corp_in_hand)
+    second.run()
+    assert not second.exception
+    assert slider(second, "gamma", corp_in_hand).value == stronger
+    assert settings(second, corp_in_hand).preview is None, "it asks for no preview of what was before"
+    fitted = open_product_store.find(corp_in_hand.id)
+    assert drawn[-1].scores.tobytes() == fitted.scored.scores().tobytes()
+    assert settings(second, corp_in_hand).live == fitted.scored.live
+
+
+def test_the_value_moved_last_is_in_force_when_fits_end_in_between(open_app, corp_in_hand):
+    app, options = open_app("pages/inspect.py"), previews_options(corp_in_hand)
+    slider(app, "gamma", corp_in_hand).set_value(options[-1]).run()
+    preview_done(app, corp_in_hand)  # the page does not know of it yet
+    slider(app, "gamma", corp_in_hand).set_value(options[-3]).run()
+    assert not app.exception
+    assert slider(app, "gamma", corp_in_hand).value == pytest.approx(options[-3])
+    preview_done(app, corp_in_hand)
+    app.run()
+    assert open_product_store.find(corp_in_hand.id).fitted()["gamma"] == pytest.approx(options[-3])
+
+
+def test_a_run_goes_on_while_another_page_is_open(open_app, corp_in_hand, fit_of_all):
+    app = open_app("pages/inspect.py")
+    stronger = sorted(previews_options(corp_in_hand))[-1]
+    slider(app, "gamma", corp_in_hand).set_value(stronger).run()
+    run = scored_all(app, corp_in_hand)
+    app.switch_page("pages/explore.py").run()
+    app.switch_page("pages/inspect.py").run()
+    assert not app.exception
+    assert slider(app, "gamma", corp_in_hand).value == stronger
+    assert settings(app, corp_in_hand).preview is run
+    fit_of_all.set()
+    preview_done(app, corp_in_hand)
+    assert open_product_store.find(corp_in_hand.id).fitted()["gamma"] == stronger
+
+
+def test_limits_set_in_a_preview_are_its_own_and_go_along(open_app, corp_in_hand, drawn, fit_of_all):
     app = open_app("pages/inspect.py")
     slider(app, "gamma", corp_in_hand).set_value(sorted(previews_options(corp_in_hand))[-1]).run()
-    run = preview_done(app, corp_in_hand)
-    app.run()
+    run = scored_all(app, corp_in_hand)
     suggested = drawn[-1].suggested
     run.limits = Limits(suggested.review / 2, suggested.reject / 2)
     app.run()
     assert drawn[-1].limits == run.limits
     assert settings(app, corp_in_hand).limits is None, "those of the model in force stay"
+    fit_of_all.set()
+    preview_done(app, corp_in_hand)
+    app.run()
+    assert drawn[-1].limits.reject == pytest.approx(drawn[-1].suggested.reject / 2)
+
+
+def test_a_fit_that_fails_is_named_and_undone(open_app, corp_in_hand, monkeypatch):
+    def fails(*_):
+        raise ValueError("no room for it")
+
+    monkeypatch.setattr(Study, "fit", fails)
+    app = open_app("pages/inspect.py")
+    slider(app, "gamma", corp_in_hand).set_value(sorted(previews_options(corp_in_hand))[-1]).run()
+    assert settings(app, corp_in_hand).preview.ended.wait(60)
+    app.run()
+    assert "no room for it" in app.error[0].value
+    app.button(key=f"undo-{corp_in_hand.id}").click().run()
+    assert not app.error
+    assert slider(app, "gamma", corp_in_hand).value == corp_in_hand.fitted()["gamma"]
 
 
 def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
@@ -239,7 +321,7 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     app = open_app("pages/inspect.py")
     slider(app, "M", corp_in_hand).set_value(512).run()
     run = settings(app, corp_in_hand).preview
-    app.button(key=f"leave-{corp_in_hand.id}").click().run()
+    app.button(key=f"undo-{corp_in_hand.id}").click().run()
     left.set()
     assert not app.exception
     assert run.ended.wait(60)
@@ -249,7 +331,7 @@ def test_leaving_the_preview_stops_it(open_app, corp_in_hand, monkeypatch):
     assert slider(app, "M", corp_in_hand).value == 128
 
 
-def test_apply_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_hand):
+def test_a_refit_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     stop = corp_in_hand.scored.stops("q")[4]
     slider(app, "q", corp_in_hand).set_value(stop).run()
@@ -260,16 +342,13 @@ def test_apply_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in_h
     app.run()
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     run = preview_done(app, corp_in_hand)
-    app.run()
     assert run.live["q"] == stop
-    app.button(key=f"apply-{corp_in_hand.id}").click().run()
-    wait_for_job()
     app.run()
-    applied = open_product_store.find(app.session_state["in_hand"])
-    assert settings(app, applied).live == {"q": stop, "area": 1}
-    now = applied.suggested_limits(settings(app, applied).live)
-    assert settings(app, applied).limits.reject == pytest.approx(2 * now.reject)
-    (note,) = (note for note in applied.notes if note.startswith(fitted_product.KEPT))
+    fitted = open_product_store.find(corp_in_hand.id)
+    assert settings(app, fitted).live == {"q": stop, "area": 1}
+    now = fitted.suggested_limits(settings(app, fitted).live)
+    assert settings(app, fitted).limits.reject == pytest.approx(2 * now.reject)
+    (note,) = (note for note in fitted.notes if note.startswith(fitted_product.KEPT))
     assert f"q {stop}; area 1; limits" in note
     assert "became" in note
 

@@ -1,5 +1,6 @@
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
 from inspect_core.tuning import patch_sample
 from inspect_core.tuning.patch_sample import PatchSample, SampleFit, explained, stop_explaining
-from inspect_core.ui.previews import LEAD, PreviewRun, ask
+from inspect_core.ui import previews
+from inspect_core.ui.previews import LEAD, PreviewRun
 
 GRID = (16, 16)
 PLACES = 256
@@ -150,8 +152,16 @@ def test_chosen_q_stays_in_a_preview_and_a_default_follows(corp, hoffmann):
         assert run.live["q"] == run.chosen(0) == study_view.stops[3]
 
 
-def drawn(study: Study):
-    return lambda: PatchSample.from_study(study)
+@pytest.fixture
+def asked(monkeypatch):
+    """asked(study, current, parameters, first=0) is the run of a move on a study, without its full fit."""
+    monkeypatch.setattr(previews, "fit_all", lambda product, run: None)
+
+    def ask(study: Study, current: PreviewRun | None, parameters: dict[str, float], *, first: int) -> PreviewRun:
+        product = SimpleNamespace(scored=study.results, patch_sample=lambda: PatchSample.from_study(study))
+        return previews.ask(product, current, parameters, study.live, first=first)
+
+    return ask
 
 
 @pytest.fixture
@@ -162,9 +172,9 @@ def order(monkeypatch) -> list[str]:
     return names
 
 
-def test_the_shown_photo_comes_first_and_all_follow(corp, no_network, order):
+def test_the_shown_photo_comes_first_and_all_follow(corp, asked, no_network, order):
     first = len(corp.photos) - 2
-    run = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=first)
+    run = asked(corp, None, {"gamma": 1.0, "M": 32}, first=first)
     assert run.ended.wait(60)
     assert run.error == ""
     assert run.complete
@@ -173,13 +183,13 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, no_network, order):
     assert order[: len(lead) + 1] == [*lead, corp.photos[first].name], "after those that scale it"
     assert run.scored.photos == corp.photos
     assert run.scored.unscored == corp.results.unscored
-    repeated = ask(drawn(corp), run, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
+    repeated = asked(corp, run, {"gamma": 1.0, "M": 32}, first=0)
     assert repeated is run, "the same move is not run twice"
 
 
-def test_good_photos_are_scored_by_what_has_not_seen_them(folded, no_network):
+def test_good_photos_are_scored_by_what_has_not_seen_them(folded, asked, no_network):
     """As in a fit; and of all patches the limits and verdicts are those of a fit without copies."""
-    run = ask(drawn(folded), None, {"gamma": 1.0, "M": 32}, folded.photos, folded.live, first=0)
+    run = asked(folded, None, {"gamma": 1.0, "M": 32}, first=0)
     assert run.ended.wait(60)
     assert run.error == ""
     full = folded.with_parameters({"gamma": 1.0, "M": 32}).fit().results
@@ -206,7 +216,7 @@ def test_folds_are_joined_where_the_eigenvectors_take_long(folded, monkeypatch):
     assert names[0] == names[1] == sorted(photo.name for photo in folded.split.train)
 
 
-def test_a_newer_move_stops_the_older(corp, monkeypatch):
+def test_a_newer_move_stops_the_older(corp, asked, monkeypatch):
     entered, go_on = threading.Event(), threading.Event()
     features = Study.features
 
@@ -216,9 +226,9 @@ def test_a_newer_move_stops_the_older(corp, monkeypatch):
         return features(self, photo)
 
     monkeypatch.setattr(Study, "features", slow)
-    older = ask(drawn(corp), None, {"gamma": 1.0, "M": 32}, corp.photos, corp.live, first=0)
+    older = asked(corp, None, {"gamma": 1.0, "M": 32}, first=0)
     assert entered.wait(60)
-    newer = ask(drawn(corp), older, {"gamma": 4.0, "M": 32}, corp.photos, corp.live, first=0)
+    newer = asked(corp, older, {"gamma": 4.0, "M": 32}, first=0)
     go_on.set()
     assert older.ended.wait(60)
     assert newer.ended.wait(60)
@@ -235,8 +245,8 @@ def test_a_photo_looked_at_meanwhile_comes_next(corp, order):
     assert run.complete
 
 
-def test_what_went_wrong_is_told(corp):
-    run = ask(drawn(corp), None, {"gamma": 0.0}, corp.photos, corp.live, first=0)
+def test_what_went_wrong_is_told(corp, asked):
+    run = asked(corp, None, {"gamma": 0.0}, first=0)
     assert run.ended.wait(60)
     assert "gamma is 0.0" in run.error
     assert not run.complete

@@ -75,7 +75,7 @@ OURS = {
         "changed.sentence()",
         "view.definition.title", "words.__getitem__",
     },
-    "inspect/preview_panel": {"run.done"},
+    "inspect/preview_panel": {"run.done", "shell.time_left(run.seconds_left)"},
     "inspect/saving": {"str(saved.digest)[:8]"},
     "recipes/challenge_panel": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},

@@ -96,7 +96,7 @@ def values_about(name: str, in_force: float) -> tuple[float, ...]:
 
 def spectrum(product: TaughtProduct, view: FittedMethod) -> LocalSpectrum | str:
     """Return where variance goes in a view without components, computed once per fit."""
-    key = ("spectrum", product.id, view.method)
+    key = ("spectrum", product.fit, view.method)
     if (result := result_cache.result_cache().get(key)) is None:
         result = view.definition.spectrum(view.detector)
         result_cache.result_cache().put(key, result)

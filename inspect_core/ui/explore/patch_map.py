@@ -53,7 +53,7 @@ def patch_map(product: TaughtProduct) -> None:
 
 def map_key(product: TaughtProduct, order: MapRequest, live: dict[str, int]) -> tuple:
     """Return a drawn map's key: all that determines it. Not the limit in force: moving it redraws nothing."""
-    shown = product.id, len(product.scored.photos), product.scored.areas
+    shown = product.fit, len(product.scored.photos), product.scored.areas
     return "map", *shown, order.photo_level, order.after_mapping, order.view, *live.values()
 
 

@@ -82,7 +82,7 @@ def _one_spectrum(view: FittedMethod, variances: Tensor, q: int) -> None:
 
 
 def _falling_variance(product: TaughtProduct, position: int) -> None:
-    key = ("fall", product.id, position)
+    key = ("fall", product.fit, position)
     if product.study is None:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
     elif (variances := result_cache.result_cache().get(key)) is None:
@@ -154,7 +154,7 @@ def sensitivity(product: TaughtProduct) -> None:
             format_func=lambda name: CONTROLS[name].label,
         )  # fmt: skip
     known = live | product.fitted()
-    key = ("curve", product.id, len(product.scored.photos), name, tuple(live.items()), product.scored.areas)
+    key = ("curve", product.fit, len(product.scored.photos), name, tuple(live.items()), product.scored.areas)
     readings: list[SensitivityPoint] | None = result_cache.result_cache().get(key)
     title = f"Computing sensitivity to {CONTROLS[name].label.split(':')[0]}"
     if readings is not None:

@@ -38,7 +38,8 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         ceilings = model.ceiling, run.scored.ceiling(**run.live)
         limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
         view = _judged(product, run.scored, position, run.live, limits, suggested)
-        return replace(view, note=f"Preview of {subject}, from a sample of the good patches. Apply fits all of them.")
+        note = f"Preview of {subject}, from a sample of the good patches. The fit of all of them follows."
+        return replace(view, note=note)
     model = replace(model, sentence=COUNTING, setting_scores=np.zeros(0), preview=True)
     if not run.ready(position):
         return replace(model, note=f"Computing the preview of {subject}. The current model is still shown.")

@@ -113,6 +113,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     below = st.container()
     with moving:
         run = live_parameters.choose(product, settings, busy=busy)
+        following = st.container(horizontal=True, vertical_alignment="center")
     with above:
         _problems(settings)
         missed = st.container()
@@ -137,9 +138,13 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         with save:
             saving.save_recipe(product, view.limits, settings)
         remember(product, settings, view.limits, view.setting_scores)
-    with below:
+    with following:
         if run is None or drawn is None:
             preview_panel.offer_undo(product)
+        else:
+            preview_panel.show(product, run, position, drawn)
+    with below:
+        if run is None or drawn is None:
             st.caption(shell.escape(_forecast(product.scored, view)))
             if changed := repeatability_counts(product.scored, view.limits, **settings.live):
                 st.caption(changed.sentence())
@@ -158,10 +163,8 @@ def bench_with_parameters(product: TaughtProduct) -> None:
             defect_naming.limit_slider(product, "inspect")
             if not photo_missing:
                 known_cases_panel.show_similar_cases(product, position, settings.live, view.limits, busy=busy)
-        else:
-            if not view.preview:
-                st.caption(shell.escape(_forecast(run.scored, view)))
-            preview_panel.show(product, run, position, drawn)
+        elif not view.preview:
+            st.caption(shell.escape(_forecast(run.scored, view)))
 
 
 def _forecast(scored: ScoredPhotos, view: BenchState) -> str:

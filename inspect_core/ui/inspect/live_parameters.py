@@ -1,7 +1,7 @@
 """The controls under the bench: exactly the parameters of the detector in use that move live.
 
 k, m, q with the share of variance it stands for, and the smallest area N move at once. γ, M and σ start a preview,
-shown on the bench but stored nowhere until a full pass in the background applies it.
+shown on the bench until the fit of all good photos has taken its place.
 """
 
 import math
@@ -16,9 +16,9 @@ from inspect_core.plots.explore_plots import figure_of
 from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import open_product_store, previews, shell
+from inspect_core.ui import fitted_product, open_product_store, previews, shell
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.session import SessionSettings, settings_at
+from inspect_core.ui.session import SessionSettings, refit_key, settings_at
 from inspect_core.ui.taught_product import TaughtProduct
 
 HALF_OCTAVES = 8
@@ -30,7 +30,7 @@ ROOMY = 2
 def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> PreviewRun | None:
     """Draw the controls; returns the preview that a refit control asks for, None for the model in force.
 
-    busy: a job runs, so nothing can be refitted.
+    busy: a job runs, so no other refit can begin.
     """
     scored = product.scored
     names = [view.live_parameter for view in scored.views if view.live_parameter]
@@ -47,21 +47,21 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     chosen_values = {}
     for name in product.refits:
         with columns[name]:
-            chosen_values[name] = _refit_control(product, name, disabled=busy)
-    if busy or chosen_values == product.fitted():
-        if settings.preview is not None:
-            settings.preview.cancel()
-        settings.preview = None
+            chosen_values[name] = _refit_control(product, name, settings.preview, disabled=busy)
+    run = settings.preview
+    if chosen_values == product.fitted():
+        if run is not None:
+            run.cancel()
         run = None
-    else:
+    elif run is not None or not busy:
         view = scored.views[product.refit_view]
-        preview = settings.preview
         chosen = settings.live[view.live_parameter] if settings.live[view.live_parameter] != view.start else None
-        run = settings.preview = previews.ask(
-            product.patch_sample, preview, chosen_values, scored.photos, settings.live, first=settings.position,
-            chosen=chosen if preview is None else preview.chosen(product.refit_view), areas=scored.areas,
+        run = previews.ask(
+            product, run, chosen_values, settings.live, first=settings.position,
+            chosen=chosen if run is None else run.chosen(product.refit_view),
         )  # fmt: skip
         run.want(settings.position)
+    settings.preview = run
     waiting = run is not None and not run.live
     drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
     for name in names:
@@ -72,11 +72,16 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     return run
 
 
-def discard_preview(taught_id: str) -> None:
-    """Set the controls back to the model in force: for the callback of a button."""
-    product = open_product_store.find(taught_id)
-    for name, value in ({} if product is None else product.fitted()).items():
-        st.session_state[f"{name}-{taught_id}"] = value
+def undo(taught_id: str) -> None:
+    """For a button: set the controls back to the model in force, or, where they are, to the one before."""
+    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    if product is None or settings is None:
+        return
+    if settings.preview is None:
+        product = open_product_store.change(taught_id, fitted_product.undone) or product
+        settings.follow(product)
+    for name, value in product.fitted().items():
+        st.session_state[refit_key(taught_id, name)] = value
 
 
 def describe(values: Mapping[str, float]) -> str:
@@ -84,10 +89,11 @@ def describe(values: Mapping[str, float]) -> str:
     return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
-def _refit_control(product: TaughtProduct, name: str, *, disabled: bool) -> float:
+def _refit_control(product: TaughtProduct, name: str, run: PreviewRun | None, *, disabled: bool) -> float:
+    """Show the slider of a refit parameter; after another page it stands where the run that goes on was begun."""
     control, in_force = CONTROLS[name], product.fitted()[name]
-    key = f"{name}-{product.id}"
-    st.session_state.setdefault(key, in_force)
+    key = refit_key(product.id, name)
+    st.session_state.setdefault(key, in_force if run is None else run.parameters[name])
     value = st.select_slider(
         control.label, _stops(product, name), key=key, help=control.tooltip, format_func=figure_of, disabled=disabled
     )
@@ -115,15 +121,18 @@ def _live_control(
     view = next(view for view in scored.views if view.live_parameter == name)
     if view.variances is not None:
         fractions = dict(zip(stops, explained(view, stops), strict=True))
+
+    def in_words(stop: int) -> str:
+        return f"{_percent(fractions[stop])} · q = {stop}" if stop in fractions else f"{stop}"
+
     shell.set_widget(key, scored.stop_of(name, live[name]))
     st.select_slider(
-        control.label, stops, key=key, help=control.tooltip, disabled=waiting,
-        format_func=lambda stop: f"{_percent(fractions[stop])} · q = {stop}" if fractions else f"{stop}",
+        control.label, stops, key=key, help=control.tooltip, disabled=waiting, format_func=in_words,
         on_change=None if waiting else _move, args=(product.id, name, _number(settings), key),
     )  # fmt: skip
     begun = live[name] == product.scored.live[name]
     remarks = () if begun or settings.preview or product.study is None else product.study.remarks({name: live[name]})
-    _explain(product, name, f"{settings.live[name]}", " ".join(remarks))
+    _explain(product, name, in_words(settings.live[name]), " ".join(remarks))
 
 
 def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
@@ -162,7 +171,7 @@ def _areas(size: tuple[int, int]) -> list[int]:
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
     """Return the slider's key of a live value: another for each preview, and while that has no values of its own."""
     preview = f"-{number}" if (number := _number(settings)) else ""
-    return f"{name}-{product.id}{preview}{'-waiting' if waiting else ''}"
+    return f"{name}-{product.id}-{product.fit}{preview}{'-waiting' if waiting else ''}"
 
 
 def _number(settings: SessionSettings) -> int:

@@ -72,7 +72,7 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
-        asked = (product.id, position, live, limits)
+        asked = (product.fit, position, live, limits)
         result = st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
