@@ -4,6 +4,7 @@ import streamlit as st
 
 from inspect_core.ui import open_product_store, open_products, shell
 from inspect_core.ui.explore import patch_map, unusual_parts, variance_panels
+from inspect_core.ui.inspect import preview_panel
 
 VIEWS = {
     "Patch map": patch_map.patch_map,
@@ -21,6 +22,7 @@ product = open_product_store.current()
 if product is None:
     shell.show_no_product("This page shows what the network and the detector respond to in a taught product.")
     st.stop()
+preview_panel.show_on_explore(product)
 view = st.segmented_control(
     "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
 )

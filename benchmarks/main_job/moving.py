@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from unittest.mock import patch
@@ -21,6 +22,7 @@ from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_b
 from benchmarks.measure import Stopwatch, spread, timed
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.splitting import Split
+from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
 from inspect_core.scoring.anomaly_map import largest_area, regions
@@ -81,8 +83,14 @@ def figures(setting: Setting) -> dict:
             "area": move_area(fitted.scored, setting.repeats),
         }
     for method in PREVIEWS:
-        with _fitted(setting, setting.sides[0], method, _in_folds(setting)) as fitted:
+        with _fitted(setting, setting.sides[0], method, _in_folds(setting), DEFAULT_TOLERANCES) as fitted:
             results[method] = {"q": move_live(fitted.scored, setting.repeats)} | preview(fitted, setting.runs)
+        one_move = results[f"{setting.sides[0]}x{setting.sides[0]}"]["k"]["median_ms"] / 1000
+        results[method]["in_moves_of_k"] = {
+            name: figure["median_s"] / one_move
+            for name, figure in results[method].items()
+            if isinstance(figure, dict) and "median_s" in figure
+        }
     return results | ({} if setting == QUICK else in_browser(setting.repeats))
 
 
@@ -115,7 +123,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     stops = _other_stops(part.scored)
     scored._latest.clear()
     limits = part.suggested_limits(scored.live)
-    settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF)
+    settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF, part.fit, part.fitted())
     passes = []
     largest_values = scored_photos.largest_values
 
@@ -179,7 +187,8 @@ def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
 
 
 def preview(fitted: Study, runs: int) -> dict:
-    """A move of γ, M or σ: the heatmap of the shown photo, then scores, limits and verdicts of all, by folds.
+    """A move of γ, M or σ: the heatmap of the shown photo, then scores, limits and verdicts of all, by folds, then the
+    fit of all good photos.
 
     The sample of patches is drawn once a study.
     """
@@ -192,18 +201,25 @@ def preview(fitted: Study, runs: int) -> dict:
         for _ in range(runs):
             run = PreviewRun(moved, fitted.photos, 0, fitted.live)
             watch.start()
-            worker = threading.Thread(target=run.work, args=(lambda: drawn,))
+            worker = threading.Thread(target=run.work, args=(lambda: drawn, partial(_fit_all, fitted)))
             worker.start()
             while not run.ready(0) and not run.ended.is_set():
                 time.sleep(POLLED_S)
             watch.lap(f"{name}_shown")
-            worker.join()
+            while not run.complete and not run.ended.is_set():
+                time.sleep(POLLED_S)
             run.scored.default_limits(**run.live)
             watch.lap(f"{name}_others")
-        shown = np.array(_seconds(watch, f"{name}_shown"))
-        results[f"{name}_shown"] = spread(shown.tolist(), "s")
-        results[f"{name}_all"] = spread((shown + _seconds(watch, f"{name}_others")).tolist(), "s")
+            worker.join()
+            watch.lap(f"{name}_rest")
+        laps = np.array([_seconds(watch, f"{name}_{lap}") for lap in ("shown", "others", "rest")])
+        for word, seconds in zip(("shown", "all", "fitted"), laps.cumsum(axis=0), strict=True):
+            results[f"{name}_{word}"] = spread(seconds.tolist(), "s")
     return results
+
+
+def _fit_all(fitted: Study, run: PreviewRun) -> None:
+    fitted.with_parameters(run.parameters).fit(run.report)
 
 
 def _seconds(watch: Stopwatch, name: str) -> list[float]:
@@ -231,7 +247,10 @@ def _in_folds(setting: Setting) -> Split:
 
 
 @contextmanager
-def _fitted(setting: Setting, side: int, method: str, photos: Split | None = None) -> Iterator[Study]:
+def _fitted(
+    setting: Setting, side: int, method: str, photos: Split | None = None, tolerances: Tolerances | None = None
+) -> Iterator[Study]:
     """A fitted study whose feature store lives as long as the block."""
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-        yield study(setting, photos or all_shown(setting), side, FeatureStore(folder), method=method).fit()
+        photos, store = photos or all_shown(setting), FeatureStore(folder)
+        yield study(setting, photos, side, store, method=method, tolerances=tolerances).fit()

@@ -9,6 +9,7 @@ from benchmarks.measure import SAMPLES
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import Dataset, Split, scan, split
+from inspect_core.images.tolerances import Tolerances
 from inspect_core.study.study import Study
 
 BACKBONE = "efficientnet_lite0"
@@ -69,10 +70,19 @@ def network(setting: Setting) -> Backbone:
     return _network(setting.size)
 
 
-def study(setting: Setting, photos: Split, side: int, store: FeatureStore, *, method: str = "mahalanobis") -> Study:
+def study(
+    setting: Setting,
+    photos: Split,
+    side: int,
+    store: FeatureStore,
+    *,
+    method: str = "mahalanobis",
+    tolerances: Tolerances | None = None,
+) -> Study:
     """An unfitted study of `photos` on a side x side grid."""
     parameters = {"k": setting.k} if method == "mahalanobis" else {}
-    return Study(photos, network(setting), store, method=method, parameters=parameters, grid=(side, side))
+    order = {"method": method, "parameters": parameters, "grid": (side, side), "tolerances": tolerances}
+    return Study(photos, network(setting), store, **order)
 
 
 def with_head(setting: Setting) -> Backbone:

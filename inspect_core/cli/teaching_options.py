@@ -59,8 +59,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--detector", type=detector_argument, help=detector)
     for name, option in OPTIONS.items():
         choices = (0, 1) if option.kind is bool else None
-        kind = number_argument(SMALLEST, LARGEST) if option.kind is float else whole_argument(0, MANY)
-        parser.add_argument(f"--{name}", type=kind, choices=choices, help=option.words)
+        bounds = option.bounds or (SMALLEST, LARGEST)
+        kind = number_argument(*bounds) if option.kind is float else whole_argument(0, MANY)
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, choices=choices, help=option.words)
     published = (
         "run the single method named by --detector with its paper's settings (replaces --size, --grid, --taps, "
         "--area, --tolerance and --product-check-scores): no local scale, area 1, no augmented copies; with "

@@ -7,6 +7,9 @@ from inspect_core.methods.method import Control, Option, Parameters
 from inspect_core.methods.subspace import Q, SubspaceMethod
 from inspect_core.recipe_format import arrays, fields
 
+COARSE = 512
+"""Random features of a first look: their eigenvectors take a twentieth of the time of 2,048."""
+
 
 class CorpMethod(SubspaceMethod):
     title = "Texture, flexible"
@@ -27,7 +30,7 @@ class CorpMethod(SubspaceMethod):
     ensemble_rank = 3
     candidates = ("corp", "mahalanobis+corp")
     published = {**SubspaceMethod.published, "fused_product_check": True, "orthogonal": 0}
-    options = {
+    options = SubspaceMethod.options | {
         "gamma": Option("sharpness of the random-Fourier kernel", float),
         "M": Option("number of random-Fourier features"),
     }
@@ -55,6 +58,10 @@ class CorpMethod(SubspaceMethod):
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
         drawn = {"gamma": parameters["gamma"], "M": int(parameters["M"]), "orthogonal": bool(parameters["orthogonal"])}
         return cosine_fourier_map(width, **drawn, seed=seed)
+
+    def coarse(self, parameters: Parameters) -> Parameters | None:
+        """Return those of the first COARSE random features, which are a part of any larger draw."""
+        return {**parameters, "M": COARSE} if parameters["M"] > COARSE else None
 
     def refit_values(self, detector: Any) -> dict[str, float]:
         return {"gamma": detector.feature_map.gamma, "M": detector.feature_map.D}

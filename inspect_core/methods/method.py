@@ -115,8 +115,8 @@ class Control:
 class Option:
     """A parameter of the fit that a user may set before it: on the command line, and on Teach if it has a label.
 
-    words: help of the command line; kind: int, float, or bool for 0 and 1, a switch on Teach; label, help, values: of
-    the switch or slider.
+    words: help of the command line; kind: int, float, or bool for 0 and 1, a switch on Teach; bounds: least and
+    largest, None for any; label, help, values: of the switch or slider; per: by which a value of the slider is divided.
     """
 
     words: str
@@ -124,6 +124,8 @@ class Option:
     label: str = ""
     help: str = ""
     values: range = range(0)
+    per: int = 1
+    bounds: tuple[float, float] | None = None
 
 
 class Method(ABC):
@@ -239,9 +241,14 @@ class Method(ABC):
         """Return patches that a preview is fitted on, where `value` of the live parameter is in force."""
         return max(LEAST_PATCHES, PATCHES_A_COMPONENT * value)
 
+    def coarse(self, parameters: Parameters) -> Parameters | None:
+        """Return the parameters of a quicker fit that shows much the same map, for a first look; None without one."""
+        return None
+
     def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
         """Return values of an option's slider on Teach, and the one to begin with; chosen: the parameters so far."""
-        return self.options[name].values, int(chosen[name])
+        option = self.options[name]
+        return option.values, round(option.per * chosen[name])
 
     def variances(self, detector: Any) -> Tensor | None:
         """Return (r,) of good patches along each component, largest first, if the live parameter counts components."""

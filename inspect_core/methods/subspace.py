@@ -10,7 +10,18 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.methods.graphs import Graph, as_rows, constant
-from inspect_core.methods.method import BATCH, PUBLISHED, Control, Costs, Method, Parameters, Patches, Tell, Workload
+from inspect_core.methods.method import (
+    BATCH,
+    PUBLISHED,
+    Control,
+    Costs,
+    Method,
+    Option,
+    Parameters,
+    Patches,
+    Tell,
+    Workload,
+)
 from inspect_core.recipe_format.arrays import ROW_BYTES
 
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
@@ -21,6 +32,16 @@ Q = Control(
     "higher tolerates more",
     "Higher tolerates more normal variation, so only unusual patches score high; too high also tolerates defects. "
     "The score is what the first q components cannot explain. Every value comes from the same fit.",
+)
+
+EXPLAINED_VARIANCE = Option(
+    "share of the good patches' variance that the first q components explain, to begin with",
+    float,
+    "Explained variance, %",
+    "How much of the good patches' variance counts as normal, to begin with. It moves live on Inspect.",
+    range(50, 101),
+    per=100,
+    bounds=(0.01, 1.0),
 )
 
 
@@ -55,6 +76,7 @@ class SubspaceMethod(Method):
     published = PUBLISHED | {"most_patches": None}
     detector_class = KernelPCAMap
     live_parameter = "q"
+    options = {"explained_variance": EXPLAINED_VARIANCE}
     controls = {"q": Q}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:

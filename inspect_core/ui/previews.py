@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.methods.fitted_method import FittedMethod
+from inspect_core.methods.method import Detector
+from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.pace import Pace
 from inspect_core.runtime.progress import Cancelled
@@ -35,9 +37,14 @@ LEAD = 8
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """Photos that have a map: scored, and the place in it of each by its position in the gallery."""
+    """Photos that have a map: scored, and the place in it of each by its position in the gallery.
+
+    refit: the view that is previewed, under the fit of the sample; live: values that it begins with.
+    """
 
     scored: ScoredPhotos
+    refit: FittedMethod
+    live: Mapping[str, int]
     places: Mapping[int, int] = field(default_factory=dict)
 
     def with_photo(self, position: int, photo: ScoredPhoto, errors: Sequence[np.ndarray]) -> Self:
@@ -50,12 +57,24 @@ class _Shown:
         )
 
 
+class State(NamedTuple):
+    """How far a run is: whether the photo shown is ready, its live parameters can be moved, all photos are scored, and
+    all has ended.
+    """
+
+    ready: bool
+    begun: bool
+    complete: bool
+    ended: bool
+
+
 class PreviewRun:
     """One move of γ, M or σ and its results so far. Read from any thread.
 
-    First the method is fitted on all of the sample, and the photo shown gets its map; then by folds, and all photos get
-    their scores: good ones that set limits under the method that has not seen them, as in a fit. Then all good photos
-    are fitted, and the product of that takes the place of the one before.
+    First the method is fitted on all of the sample, with `Method.coarse` at first where that takes long, and the photo
+    shown gets its map; then by folds, and all photos get their scores: good ones that set limits under the method that
+    has not seen them, as in a fit. Then all good photos are fitted, and the product of that takes the place of the one
+    before.
 
     number: unique. parameters: those of the move. photos: all to be scored, in the order of the gallery. begin: the
     live value that a user chose, None for what the fit begins with. live: the live parameters, empty until the fit is
@@ -123,12 +142,10 @@ class PreviewRun:
         places = {} if self._shown is None else self._shown.places
         return position in places and all(place in places for place in self._lead)
 
-    def state(self, position: int) -> tuple[bool, bool, bool]:
-        """Return what a page drawn now shows: whether the photo at this place is ready, whether all are scored, and
-        whether all has ended.
-        """
-        ended, complete = self.ended.is_set(), self.complete
-        return self.ready(position), complete, ended
+    def state(self, position: int) -> State:
+        """Return what a page drawn now shows."""
+        ended, complete, begun = self.ended.is_set(), self.complete, bool(self.live)
+        return State(self.ready(position), begun, complete, ended)
 
     def want(self, position: int) -> None:
         """Have this photo shown next."""
@@ -136,10 +153,10 @@ class PreviewRun:
             self._to_show.append(position)
 
     def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
-        """Return (H, W) float32 anomaly map of a photo that is ready."""
+        """Return (H, W) float32 anomaly map of a photo that is ready; live: empty for the values to begin with."""
         assert self._shown is not None
         shown = self._shown
-        return shown.scored.map(shown.places[position], **live)
+        return shown.scored.map(shown.places[position], **(live or shown.live))
 
     def limits_by_hand(self) -> LimitsByHand | None:
         """Return those that were set on the preview; None for those that follow."""
@@ -174,53 +191,69 @@ class PreviewRun:
             self.ended.set()
 
     def _work(self, sample: PatchSample) -> None:
-        study, view = sample.study, sample.view
+        study = sample.study
         lock = device_lock(study.extractor.backbone.device)
-        with lock:
-            fit = SampleFit(sample, self.parameters, self._stop.is_set)
-            detector = fit.detector()
-        fitted = study.results
-        refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
-        views = [*fitted.views[:view], refit, *fitted.views[view + 1 :]]
-        begin = refit.start if self.begin is None else self.begin
-        nothing = _Shown(fitted.under(views).with_areas(self.areas))
-        self._shown = nothing
-        self.live = self._model_live | {refit.live_parameter: nothing.scored.stop_of(refit.live_parameter, begin)}
-
-        def errors_under(other: FittedMethod, position: int) -> list[np.ndarray]:
-            """Return the errors of a photo, those of this view under another fit of it, at the stops of this one."""
-            photo = self.photos[position]
-            errors = study.errors(photo)
-            stops = tuple(min(stop, other.stops[-1]) for stop in refit.stops)
-            errors[view] = other.sweep([study.features(photo)[view]], stops)[0]
-            return errors
-
-        def show_first() -> None:
-            while self._to_show and not self.cancelled:
-                position = self._to_show.popleft()
+        for parameters in (*self._coarse(sample), self.parameters):
+            with lock:
+                fit = SampleFit(sample, parameters, self._stop.is_set)
+                detector = fit.detector()
+            shown = self._under(sample, detector)
+            for position in self._shown.places if self._shown else ():
                 with lock:
-                    assert self._shown is not None
-                    errors = errors_under(refit, position)
-                    self._shown = self._shown.with_photo(position, self.photos[position], errors)
-
-        show_first()
-        everything, remaining = nothing, set(range(len(self.photos)))
+                    shown = self._with_photo(shown, sample, detector, position)
+            self._shown = shown
+            self._show_wanted(sample, detector)
+            if self.cancelled:
+                return
+        everything, remaining = self._under(sample, detector), set(range(len(self.photos)))
+        self.live = dict(everything.live)
         setters = {photo.name: i for i, photo in enumerate(self.photos) if photo.subset == "calibration"}
-        for names, other in chain(fit.fold_detectors(), [(None, detector)]):
+        for names, of_fold in chain(fit.fold_detectors(), [(None, detector)]):
             fold = {setters[name] for name in names if name in setters} if names is not None else set(remaining)
             for position in sorted(fold):
-                show_first()
+                self._show_wanted(sample, detector)
                 if self.cancelled:
                     return
                 with lock:
-                    errors = errors_under(replace(refit, detector=other), position)
-                    everything = everything.with_photo(position, self.photos[position], errors)
+                    everything = self._with_photo(everything, sample, of_fold, position)
                 self.done += 1
             remaining -= fold
         places = [everything.places[position] for position in range(len(self.photos))]
-        scored = everything.scored.reordered(places).with_unscored(fitted.unscored)
-        self._shown = _Shown(scored, {i: i for i in range(len(places))})
+        scored = everything.scored.reordered(places).with_unscored(study.results.unscored)
+        self._shown = replace(everything, scored=scored, places={i: i for i in range(len(places))})
         self.complete = True
+
+    def _coarse(self, sample: PatchSample) -> list[Mapping[str, float]]:
+        """Return the parameters of a quicker fit to show first, if there is one."""
+        method = METHODS[sample.study.methods[sample.view]]
+        coarse = method.coarse({**sample.study.parameters[sample.view], **self.parameters})
+        return [] if coarse is None else [coarse]
+
+    def _under(self, sample: PatchSample, detector: Detector) -> _Shown:
+        """Return no photos yet, to be scored under a fit of the sample."""
+        fitted, view = sample.study.results, sample.view
+        refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
+        scored = fitted.under([*fitted.views[:view], refit, *fitted.views[view + 1 :]]).with_areas(self.areas)
+        begin = refit.start if self.begin is None else self.begin
+        live = self._model_live | {refit.live_parameter: scored.stop_of(refit.live_parameter, begin)}
+        return _Shown(scored, refit, live)
+
+    def _with_photo(self, shown: _Shown, sample: PatchSample, detector: Detector, position: int) -> _Shown:
+        """Return one more photo scored, its errors in this view under a detector, at the stops of the fit."""
+        study, photo, refit = sample.study, self.photos[position], shown.refit
+        under = replace(refit, detector=detector)
+        stops = tuple(min(stop, under.stops[-1]) for stop in refit.stops)
+        errors = study.errors(photo)
+        errors[sample.view] = under.sweep([study.features(photo)[sample.view]], stops)[0]
+        return shown.with_photo(position, photo, errors)
+
+    def _show_wanted(self, sample: PatchSample, detector: Detector) -> None:
+        """Score the photos that are to be shown next."""
+        while self._to_show and not self.cancelled:
+            position = self._to_show.popleft()
+            with device_lock(sample.study.extractor.backbone.device):
+                assert self._shown is not None
+                self._shown = self._with_photo(self._shown, sample, detector, position)
 
 
 def ask(

@@ -11,6 +11,7 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
+from inspect_core.tuning.patch_sample import explained
 from inspect_core.ui import fitted_product, open_product_store, previews, taught_product
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
@@ -271,6 +272,7 @@ def test_a_run_goes_on_while_another_page_is_open(open_app, corp_in_hand, fit_of
     slider(app, "gamma", corp_in_hand).set_value(stronger).run()
     run = scored_all(app, corp_in_hand)
     app.switch_page("pages/explore.py").run()
+    assert "γ 16, M 128 is being fitted. Until then this page shows γ 1, M 128." in app.info[0].value
     app.switch_page("pages/inspect.py").run()
     assert not app.exception
     assert slider(app, "gamma", corp_in_hand).value == stronger
@@ -373,3 +375,21 @@ def previews_options(flange, name: str = "gamma") -> list[float]:
     from inspect_core.ui.inspect import live_parameters
 
     return live_parameters._stops(flange, name)
+
+
+def test_explained_variance_is_typed_and_q_follows(open_app, corp_in_hand):
+    app = open_app("pages/inspect.py")
+
+    def typed():
+        (field,) = (field for field in app.number_input if "-typed-" in field.key)
+        return field
+
+    view = corp_in_hand.scored.views[0]
+    shares = dict(zip(view.stops, 100 * explained(view, view.stops), strict=True))
+    assert typed().value == pytest.approx(shares[corp_in_hand.scored.live["q"]], abs=0.01)
+    q = view.stops[6]
+    typed().set_value((shares[q] + shares[view.stops[7]]) / 2 - 0.01).run()
+    assert not app.exception
+    assert settings(app, corp_in_hand).live["q"] == q
+    assert slider(app, "q", corp_in_hand).value == q
+    assert typed().value == pytest.approx(shares[q], abs=0.01), "it shows the share of the value in force"

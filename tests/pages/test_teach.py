@@ -253,7 +253,11 @@ def test_detector_is_chosen_by_the_photos_until_named(on_product, forecasts, ord
     on_product.segmented_control(key="second_view").set_value("corp").run()
     press(on_product, "teach")
     assert [order.method for order in orders] == [None, "mahalanobis+quadrics", "mahalanobis+corp"]
-    assert [set(order.parameters) for order in orders] == [set(), {"k", "components", "m", "robust"}, {"k"}]
+    assert [set(order.parameters) for order in orders] == [
+        set(),
+        {"k", "components", "m", "robust"},
+        {"k", "explained_variance"},
+    ]
 
 
 def test_depth_of_12_bit_photos_is_stated_and_selectable(open_app, no_first_start, forecasts, orders, allowed):

@@ -187,6 +187,35 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, asked, no_network, ord
     assert repeated is run, "the same move is not run twice"
 
 
+def test_many_features_are_shown_by_few_first(corp, asked, no_network, monkeypatch):
+    fitted, begun = [], SampleFit.__init__
+
+    def begin(self, sample, parameters, cancelled=None):
+        fitted.append(parameters["M"])
+        begun(self, sample, parameters, cancelled)
+
+    monkeypatch.setattr(SampleFit, "__init__", begin)
+    exact = asked(corp, None, {"gamma": 1.0, "M": 32}, first=0)
+    assert exact.ended.wait(60)
+    monkeypatch.setattr("inspect_core.methods.corp.COARSE", 16)
+    held, show, live = threading.Event(), PreviewRun._show_wanted, []
+
+    def wait(self, sample, detector):
+        show(self, sample, detector)
+        live.append((self.ready(0), dict(self.live), self.map(0, {}).tobytes()))
+        assert held.wait(60)
+
+    monkeypatch.setattr(PreviewRun, "_show_wanted", wait)
+    coarse = asked(corp, None, {"gamma": 1.0, "M": 32}, first=0)
+    held.set()
+    assert coarse.ended.wait(60)
+    assert fitted == [32, 16, 32]
+    assert [entry[:2] for entry in live[:2]] == [(True, {}), (True, {})], "shown, and not to be moved yet"
+    assert live[0][2] != live[1][2]
+    assert coarse.complete
+    assert np.array_equal(coarse.scored.scores(**coarse.live), exact.scored.scores(**exact.live))
+
+
 def test_good_photos_are_scored_by_what_has_not_seen_them(folded, asked, no_network):
     """As in a fit; and of all patches the limits and verdicts are those of a fit without copies."""
     run = asked(folded, None, {"gamma": 1.0, "M": 32}, first=0)

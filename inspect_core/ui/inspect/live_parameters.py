@@ -15,7 +15,7 @@ from inspect_core.methods.registry import CONTROLS
 from inspect_core.plots.explore_plots import figure_of
 from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.tuning.patch_sample import explained
+from inspect_core.tuning.patch_sample import explained, stop_explaining
 from inspect_core.ui import fitted_product, open_product_store, previews, shell
 from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings, refit_key, settings_at
@@ -23,6 +23,7 @@ from inspect_core.ui.taught_product import TaughtProduct
 
 HALF_OCTAVES = 8
 AREAS = 24
+TO_TYPE = "Share of the good patches' variance, in percent: type it, and the slider goes to the nearest."
 ROOMY = 2
 """Controls side by side that leave room below each for what a move does."""
 
@@ -130,6 +131,13 @@ def _live_control(
         control.label, stops, key=key, help=control.tooltip, disabled=waiting, format_func=in_words,
         on_change=None if waiting else _move, args=(product.id, name, _number(settings), key),
     )  # fmt: skip
+    if fractions:
+        typed = f"{key}-typed-{live[name]}"  # another one for each value: none is sent back to it
+        st.number_input(
+            "Explained variance, %", 0.0, 100.0, round(100 * fractions[scored.stop_of(name, live[name])], 2), step=0.5,
+            format="%.2f", key=typed, label_visibility="collapsed", disabled=waiting, help=TO_TYPE,
+            on_change=None if waiting else _take_typed, args=(product.id, name, _number(settings), typed),
+        )  # fmt: skip
     begun = live[name] == product.scored.live[name]
     remarks = () if begun or settings.preview or product.study is None else product.study.remarks({name: live[name]})
     _explain(product, name, in_words(settings.live[name]), " ".join(remarks))
@@ -180,14 +188,33 @@ def _number(settings: SessionSettings) -> int:
 
 
 def _move(taught_id: str, name: str, preview: int, key: str) -> None:
-    product = open_product_store.find(taught_id)
-    settings = settings_at(taught_id)
+    if (drawn := _drawn(taught_id, preview)) is not None:
+        product, settings, _ = drawn
+        _put(product, settings, name, st.session_state[key])
+
+
+def _take_typed(taught_id: str, name: str, preview: int, key: str) -> None:
+    """Put the value in force whose share of variance is nearest to the one typed, in percent."""
+    if (drawn := _drawn(taught_id, preview)) is not None:
+        product, settings, scored = drawn
+        view = next(view for view in scored.views if view.live_parameter == name)
+        _put(product, settings, name, stop_explaining(view, st.session_state[key] / 100))
+
+
+def _drawn(taught_id: str, preview: int) -> tuple[TaughtProduct, SessionSettings, ScoredPhotos] | None:
+    """Return what the sliders were drawn for, None for a preview that another one followed."""
+    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
     if product is None or settings is None or preview != _number(settings):
-        return  # the move is of a preview that another one followed
+        return None
+    return product, settings, product.scored if settings.preview is None else settings.preview.scored
+
+
+def _put(product: TaughtProduct, settings: SessionSettings, name: str, value: int) -> None:
+    """Put a live value in force where it is stored."""
     if settings.preview is None:
-        settings.move_live(product, {name: st.session_state[key]})
+        settings.move_live(product, {name: value})
     else:
-        settings.preview.live = settings.preview.live | {name: st.session_state[key]}
+        settings.preview.live = settings.preview.live | {name: value}
 
 
 def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "") -> None:

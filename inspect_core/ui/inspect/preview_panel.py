@@ -4,23 +4,33 @@ import streamlit as st
 
 from inspect_core.ui import shell
 from inspect_core.ui.inspect import live_parameters
-from inspect_core.ui.previews import PreviewRun
+from inspect_core.ui.previews import PreviewRun, State
 from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_product import TaughtProduct
 
 POLL_SECONDS = 0.4
 
 
-def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: tuple[bool, bool, bool]) -> None:
+def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: State) -> None:
     """Below the sliders: how far a preview and the fit after it are, or why they failed.
 
     drawn: the state of the run that the bench shows.
     """
     if run.error:
         st.error(shell.escape(run.error), icon=":material/error:")
-    elif not drawn[-1]:
+    elif not drawn.ended:
         _follow(product.id, position, drawn)
     _undo(product.id, f"Back to {live_parameters.describe(product.fitted())}.")
+
+
+def show_on_explore(product: TaughtProduct) -> None:
+    """On a page without the bench: what is being fitted, and what is shown meanwhile."""
+    settings = settings_at(product.id)
+    run = None if settings is None else settings.preview
+    if run is not None and not run.ended.is_set():
+        now, next_values = (live_parameters.describe(values) for values in (product.fitted(), run.parameters))
+        words = f"{next_values} is being fitted. Until then this page shows {now}."
+        st.info(shell.escape(words), icon=":material/hourglass_top:")
 
 
 def offer_undo(product: TaughtProduct) -> None:
@@ -39,7 +49,7 @@ def _undo(taught_id: str, words: str) -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _follow(taught_id: str, position: int, drawn: tuple[bool, bool, bool]) -> None:
+def _follow(taught_id: str, position: int, drawn: State) -> None:
     """Progress of a run; the page is redrawn when the shown photo is ready, when all are, and after the full fit."""
     settings = settings_at(taught_id)
     run = None if settings is None else settings.preview

@@ -299,7 +299,8 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
         stops, begin = row.slider_values(name, values, tiles)
         ends = (stops[0], stops[-1])
         at = f"{key}_{name}"
-        values[name] = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
+        chosen = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
+        values[name] = chosen if option.per == 1 else chosen / option.per
     for name, option in shown.items():
         if option.kind is bool:
             switched = st.toggle(option.label, value=bool(values[name]), key=f"{key}_{name}", help=option.help)
