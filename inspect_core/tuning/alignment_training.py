@@ -26,6 +26,9 @@ MOST_TRIED = 40
 FEWEST_TRIED = 10
 PAYS = 0.65
 """Alignment is chosen where it leaves less than this share of the variance (MEASUREMENTS, 6)."""
+MUCH = 0.25
+"""Share of the variance below which it is chosen even where LOST of the photos stay without a position."""
+LOST = 0.1
 TURNED = 2 * TURN
 """Degrees of turn in good photos from which it is chosen in any case: a thin part is little of the variance."""
 
@@ -96,14 +99,21 @@ class AlignmentTrial:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether to align: good photos then differ less, or parts are turned far, and in each the part is located."""
+        """Whether to align: good photos then differ less, or parts are turned far, and in each the part is located, or
+        in nearly each where they differ much less.
+        """
         gains = self.after < PAYS * self.before or self.turned > TURNED
-        return gains and self.located == self.photos
+        return gains and self._are_located
+
+    @property
+    def _are_located(self) -> bool:
+        most_lost = LOST * self.photos if self.after < MUCH * self.before else 0
+        return self.photos - self.located <= most_lost
 
     def sentence(self) -> str:
         """Return what was decided, and by what."""
         tried = f"{self.photos} good photos kept apart"
-        if self.located < self.photos:
+        if not self._are_located:
             return f"{AS_TAKEN}: alignment located the part in {self.located} of {tried}."
         less = 1 - self.after / self.before if self.before > 0 else 0.0
         differ = f"{tried} differ {abs(less):.0%} {'less' if less >= 0 else 'more'} from each other at each location"
@@ -111,7 +121,9 @@ class AlignmentTrial:
             return f"{AS_TAKEN}: aligned, {differ}, which does not pay."
         turned = f"turned by up to {self.turned:.0f}°" if self.turned < MAX_ROTATION_DEGREES else "at any angle"
         lie = f"the parts lie {turned}" if self.turned > TURNED else f"{differ} then"
-        return f"Photos are aligned (shift, rotation): {lie}. A part that is not located is never accepted."
+        lost = self.photos - self.located
+        without = f" In {lost} of {self.photos} the part was not located." if lost else ""
+        return f"Photos are aligned (shift, rotation): {lie}.{without} A part that is not located is never accepted."
 
 
 def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
