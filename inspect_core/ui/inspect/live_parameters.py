@@ -140,7 +140,8 @@ def _live_control(
         )  # fmt: skip
     begun = live[name] == product.scored.live[name]
     remarks = () if begun or settings.preview or product.study is None else product.study.remarks({name: live[name]})
-    _explain(product, name, in_words(settings.live[name]), " ".join(remarks))
+    if remarks or not fractions:
+        _explain(product, name, in_words(settings.live[name]), " ".join(remarks))
 
 
 def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
