@@ -130,7 +130,7 @@ def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch, capsys)
         (AlignmentTrial(4.0, 3.9, 12, 12, turned=180.0), "are aligned (shift, rotation): the parts lie at any angle"),
         (AlignmentTrial(4.0, 4.1, 12, 12, turned=10.0), "as taken: aligned, 12 good photos kept apart differ 2% more"),
         (AlignmentTrial(4.0, 1.0, 12, 11), "as taken: alignment located the part in 11 of 12 good photos kept apart."),
-        (AlignmentTrial(4.0, 0.9, 20, 18, turned=180.0), "are aligned (shift, rotation): the parts lie at any angle. In"),
+        (AlignmentTrial(4.0, 0.9, 20, 18, turned=180.0), "are aligned (shift, rotation): the parts lie at any angle."),
         (AlignmentTrial(4.0, 0.9, 20, 17, turned=180.0), "as taken: alignment located the part in 17 of 20"),
         (AlignmentTrial(0.0, 0.0, 12, 0), "as taken: alignment located the part in 0 of 12"),
     ],
