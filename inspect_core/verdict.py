@@ -8,11 +8,11 @@ import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange
-from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.scoring.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.scoring.input_checks import as_finite_number
 from inspect_core.scoring.limits import rescale_limit
+from inspect_core.scoring.verdict_rule import WORDS, Flags, rank
 
 VerdictWord = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
@@ -25,9 +25,7 @@ VERDICT_PHRASES |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
 VERDICT_SYMBOLS = dict(zip(VERDICT_PHRASES, "✓?✕ø–", strict=True))
 ALL_VERDICTS = tuple(VERDICT_PHRASES)
 PARTLY_OUT = "partly out of view"
-"""The reason of a part that would have been accepted if the photo had shown all of it."""
-REVIEW_REASONS = (PARTLY_OUT, EMPTY, SHADED)
-"""Reasons that alone send a part to review."""
+"""Why no score accepts a part of which the photo does not show all."""
 OTHER_PRODUCT = "other product"
 """The reason of a photo that the product check stopped."""
 UNKNOWN_TYPE = "unknown defect type"
@@ -40,7 +38,7 @@ LARGEST_PLACE = 0.1
 
 @dataclass(frozen=True)
 class Limits:
-    """Two limits in the unit of the score; for a single limit review == reject, and nothing is then sent to review.
+    """Two limits in the unit of the score; for a single limit review == reject, and no score then sends to review.
 
     Raises ValueError when a limit is not finite or review exceeds reject.
     """
@@ -68,15 +66,22 @@ class Limits:
         return replace(self, review=to_review, reject=to_reject)
 
     def verdict(self, score: float) -> VerdictWord:
-        """ "accept" for score <= review, "review" for score <= reject, else "reject".
+        """Return what the score alone says, as `verdict_rule.rank`. Raises ValueError when the score is not finite: a
+        part without a score has no verdict.
+        """
+        return WORDS[int(rank(as_finite_number(score, name="score"), self.review, self.reject))]
 
-        Compared in float64, whatever the type of the score. Raises ValueError when the score is not finite: a part
-        without a score has no verdict.
+    def decide(self, score: float, *, stopped: bool = False, never_accepted: str = "") -> tuple[VerdictWord, str]:
+        """Return the verdict on a part by the whole rule, and why, "" where its score alone decides.
+
+        stopped: whether the product check found another product; never_accepted: what other than the score speaks
+        against the part, "" for nothing. Raises ValueError as `verdict`.
         """
         score = as_finite_number(score, name="score")
-        if score <= self.review:
-            return "accept"
-        return "review" if score <= self.reject else "reject"
+        word = WORDS[int(rank(score, self.review, self.reject, Flags(stopped, bool(never_accepted))))]
+        if stopped:
+            return word, OTHER_PRODUCT
+        return word, never_accepted if self.verdict(score) != word else ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,8 @@ class Verdict:
     above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
     pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
     probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
-    OTHER_PRODUCT when the product check stopped the photo, one of REVIEW_REASONS, or why the part was not located.
+    OTHER_PRODUCT when the product check stopped the photo, never_accepted where that alone sends it to review, or why
+    the part was not located. never_accepted: what speaks against the part whatever its score, "" for nothing.
     placement: where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it
     was. photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs:
     what of it may drift.
@@ -151,6 +157,7 @@ class Verdict:
     defect_type: tuple[str, float] | None = None
     of_unknown_type: bool = False
     reason: str | None = None
+    never_accepted: str = ""
     placement: Placement = AS_TAKEN
     uninspected: np.ndarray | None = None
     photo_deviation: str = ""
@@ -236,14 +243,13 @@ def assemble(
     """
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
-    word = limits.verdict(score)
-    reason = None
-    if word == "accept" and is_partly_out(view.missing_pixels, view.inspected_pixels, area):
-        reason = PARTLY_OUT
-    elif word == "accept" and quality is not None and quality_range is not None:
-        reason = quality_range.reason_to_review(quality)
-    if reason is not None:
-        word = "review"
+    never_accepted = ""
+    if is_partly_out(view.missing_pixels, view.inspected_pixels, area):
+        never_accepted = PARTLY_OUT
+    elif quality is not None and quality_range is not None:
+        never_accepted = quality_range.reason_to_review(quality) or ""
+    stopped = check is not None and check.rejects
+    word, reason = limits.decide(score, stopped=stopped, never_accepted=never_accepted)
     found_regions = regions(anomaly_map, limits.review, area=area)
     regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
     verdict = Verdict(
@@ -253,15 +259,14 @@ def assemble(
         regions_found,
         area,
         product_check=check.sentence if check is not None else None,
-        reason=reason,
+        reason=reason or None,
+        never_accepted=never_accepted,
         placement=placement,
         uninspected=view.uninspected if view.inspected_pixels < view.uninspected.size else None,
         photo_deviation="" if quality is None or quality_range is None else quality_range.describe_deviation(quality),
         inputs=DriftInputs.from_measurements(quality, check, placement),
     )
-    if check is not None and check.rejects:
-        return replace(verdict, verdict="reject", reason=OTHER_PRODUCT)
-    if name_type is None or not found_regions:
+    if stopped or name_type is None or not found_regions:
         return verdict
     named = name_type(tuple(scale_region(region, size, placement.size) for region in found_regions))
     return replace(verdict, defect_type=named, of_unknown_type=named is None)

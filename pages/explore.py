@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.ui import open_product_store, open_products, shell
 from inspect_core.ui.explore import patch_map, unusual_parts, variance_panels
-from inspect_core.ui.inspect import preview_panel
+from inspect_core.ui.session import pending_fit
 
 VIEWS = {
     "Patch map": patch_map.patch_map,
@@ -22,7 +22,8 @@ product = open_product_store.current()
 if product is None:
     shell.show_no_product("This page shows what the network and the detector respond to in a taught product.")
     st.stop()
-preview_panel.show_on_explore(product)
+if words := pending_fit(product):
+    st.info(shell.escape(words), icon=":material/hourglass_top:")
 view = st.segmented_control(
     "View", list(VIEWS), default=next(iter(VIEWS)), required=True, key="explore_view", label_visibility="collapsed"
 )

@@ -9,12 +9,13 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import QualityRange, measure_quality
+from inspect_core.images.photo_setup import SHADED
 from inspect_core.images.placement import Placement
 from inspect_core.scoring.counts import count_parts
+from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.verdict import (
     OTHER_PRODUCT,
     PARTLY_OUT,
-    SHADED,
     Limits,
     ProductCheckResult,
     Verdict,
@@ -47,12 +48,23 @@ def test_a_float32_score_does_not_round_the_limit():
 @given(st.lists(st.integers(0, 6), max_size=20), st.lists(st.integers(0, 6), max_size=20), st.data())
 @settings(deadline=None, max_examples=examples(60))
 def test_verdicts_one_by_one_add_up_to_the_counts(good, defects, data):
+    """Those by the product check, and of parts against which something else speaks, are counted too."""
     review = data.draw(st.integers(0, 6))
     reject = data.draw(st.integers(review, 6))
     limits = Limits(review, reject)
-    counts = count_parts(good, defects, review=review, reject=reject)
-    said_of_good = [limits.verdict(score) for score in good]
-    said_of_defects = [limits.verdict(score) for score in defects]
+    flags = [
+        Flags(*(np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool) for _ in Flags._fields))
+        for n in (len(good), len(defects))
+    ]
+    counts = count_parts(good, defects, review=review, reject=reject, good_flags=flags[0], defect_flags=flags[1])
+
+    def said(scores, of_scores):
+        return [
+            limits.decide(score, stopped=bool(stopped), never_accepted=PARTLY_OUT if out else "")[0]
+            for score, stopped, out in zip(scores, *of_scores, strict=True)
+        ]
+
+    said_of_good, said_of_defects = said(good, flags[0]), said(defects, flags[1])
     assert counts.good_rejected == said_of_good.count("reject")
     assert counts.good_reviewed == said_of_good.count("review")
     assert counts.defects_missed == said_of_defects.count("accept")
@@ -116,6 +128,23 @@ def outside(shift):
     always = np.ones((64, 64), bool)
     aligned = Alignment(np.zeros((64, 64, 3), np.uint8), always, always, (64, 64), False, {})
     return Placement((64, 64), PartPose(matrix, (64, 64), (64, 64), 1.0, 1.0, 1.0), aligned)
+
+
+@pytest.mark.parametrize(
+    ("score", "stopped", "against", "expected"),
+    [
+        (0.5, False, "", ("accept", "")),
+        (0.5, False, PARTLY_OUT, ("review", PARTLY_OUT)),
+        (1.5, False, PARTLY_OUT, ("review", "")),
+        (2.5, False, PARTLY_OUT, ("reject", "")),
+        (0.5, True, PARTLY_OUT, ("reject", OTHER_PRODUCT)),
+        (2.5, True, "", ("reject", OTHER_PRODUCT)),
+    ],
+)
+def test_reasons_are_given_where_the_score_alone_does_not_decide(score, stopped, against, expected):
+    assert Limits(1.0, 2.0).decide(score, stopped=stopped, never_accepted=against) == expected
+    with pytest.raises(ValueError, match="finite"):
+        Limits(1.0, 2.0).decide(float("nan"), stopped=stopped, never_accepted=against)
 
 
 @pytest.mark.parametrize(

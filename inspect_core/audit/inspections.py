@@ -8,9 +8,9 @@ from datetime import datetime
 
 from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, REVIEW_REASONS, Limits
+from inspect_core.verdict import ALL_VERDICTS, INPUTS, NOT_JUDGED, OTHER_PRODUCT, Limits
 
-_TEXTS = ("name", "digest", "reason", "product_check", "source", "path", "release", "photo_deviation")
+_TEXTS = ("name", "digest", "reason", "product_check", "source", "path", "release", "photo_deviation", "never_accepted")
 _JUDGED = ("score", "review", "reject")
 _NUMBERS = (*_JUDGED, "area", "region_x", "region_y")
 ACCEPT, REVIEW, REJECT = "accept", "review", "reject"
@@ -22,9 +22,9 @@ class Inspection:
     """One inspected photo. number: of its entry; time: with its time zone; digest: of the pixels; score: None where it
     could not be judged; verdict: one of ALL_VERDICTS, of Loupe; review, reject: limits in force; path: where the photo
     lay; release: digest of the export that judged it, "" for the recipe itself; photo_deviation: how the photo differs
-    from those taught; region_x, region_y: middle of the most anomalous region, as shares of the photo; override: the
-    entry of the operator's verdict on it; inputs: what else was measured on the photo, by name. A text that was not
-    recorded is "".
+    from those taught; never_accepted: what spoke against it whatever its score; region_x, region_y: middle of the most
+    anomalous region, as shares of the photo; override: the entry of the operator's verdict on it; inputs: what else was
+    measured on the photo, by name. A text that was not recorded is "".
     """
 
     number: int
@@ -46,6 +46,7 @@ class Inspection:
     path: str
     release: str = ""
     photo_deviation: str = ""
+    never_accepted: str = ""
     region_x: float | None = None
     region_y: float | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
@@ -58,15 +59,15 @@ class Inspection:
         return override_verdict if override_verdict in ALL_VERDICTS else self.verdict
 
     def verdict_at(self, notches: int) -> str:
-        """Loupe's verdict if both limits had been so many notches higher; a stop by the product check stays."""
-        if self.score is None or self.review is None or self.reject is None or self.reason == OTHER_PRODUCT:
+        """Loupe's verdict if both limits had been so many notches higher; what decided besides the score still does."""
+        if self.score is None or self.review is None or self.reject is None:
             return self.verdict
-        by = notches * NOTCH * abs(self.reject)
+        by, stopped = notches * NOTCH * abs(self.reject), self.reason == OTHER_PRODUCT
         try:
-            word = Limits(self.review + by, self.reject + by).verdict(self.score)
+            limits = Limits(self.review + by, self.reject + by)
+            return limits.decide(self.score, stopped=stopped, never_accepted=self.never_accepted)[0]
         except ValueError:  # limits that are not in order, or too large to be moved
             return self.verdict
-        return REVIEW if word == ACCEPT and self.reason in REVIEW_REASONS else word
 
 
 def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:

@@ -3,7 +3,7 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from inspect_core.cli import teaching_options, worker_options
@@ -15,6 +15,7 @@ from inspect_core.recipe_format.spreadsheet import table_bytes
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import stage
 from inspect_core.scoring.counts import count_parts, counts_sentence
+from inspect_core.scoring.verdict_rule import NO_FLAGS, Flags
 from inspect_core.study.evaluation import figures, outcomes, score_test_photos, unscored_counts
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto
@@ -99,15 +100,18 @@ def _evaluate(options: argparse.Namespace) -> int:
 def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
     """Return what the suggested limits do at the live values, in parts; without other good photos, to their own."""
     limits = study.default_limits()
-    good = evaluated.scores[~evaluated.defect]
+    defect, flags = evaluated.defect, Flags(never_accepted=evaluated.never_accepted)
+    good, good_flags = evaluated.scores[~defect], flags.select(~defect)
     same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))
     if same_parts_set_limit:
-        good = study.calibration_scores()
+        good, good_flags = study.calibration_scores(), NO_FLAGS
         unscored = [*unscored, *(photo for photo in study.results.unscored if photo.subset == "calibration")]
-    hit_limits = {"found_up_to": evaluated.hit_limits[evaluated.defect], **unscored_counts(unscored)}
-    counts = count_parts(
-        good, evaluated.scores[evaluated.defect], review=limits.review, reject=limits.reject, **hit_limits
-    )
+    known = {
+        "found_up_to": evaluated.hit_limits[defect],
+        "good_flags": good_flags,
+        "defect_flags": flags.select(defect),
+    }
+    counts = count_parts(good, evaluated.scores[defect], **asdict(limits), **known, **unscored_counts(unscored))
     return counts_sentence(counts, limit_set_on_these=same_parts_set_limit)
 
 

@@ -16,7 +16,7 @@ from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.output_paths import require_own_file
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.verdict import ALL_VERDICTS, REVIEW_REASONS, VERDICT_PHRASES
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
 WORST = 12
@@ -78,7 +78,7 @@ def batch_sentence(rows: Sequence[ResultRow]) -> str:
 
 def review_reasons(rows: Sequence[ResultRow]) -> list[str]:
     """Return a sentence for each reason why parts are to review although their score is below the limit."""
-    reasons = Counter(row.reason for row in rows if row.reason in REVIEW_REASONS)
+    reasons = Counter(row.reason for row in rows if row.reason and row.reason == row.never_accepted)
     return [f"{count:,} to review whatever the score: {reason}." for reason, count in reasons.most_common()]
 
 

@@ -144,6 +144,7 @@ def _with_verdict(row: ResultRow, verdict: Verdict, digest: str, good: np.ndarra
         defect_type=kind,
         defect_type_probability=probability,
         reason=verdict.reason or "",
+        never_accepted=verdict.never_accepted,
         **asdict(verdict.inputs),
     )
     if (score := verdict.score) is None:

@@ -11,7 +11,7 @@ from inspect_core.verdict import INPUTS
 
 Facts = Mapping[str, str | float | int | None]
 REMARKS = ("photo_deviation", "region_x", "region_y")
-OPTIONAL = ("release", *REMARKS, *INPUTS)
+OPTIONAL = ("release", "never_accepted", *REMARKS, *INPUTS)
 """Facts that are recorded only where there are any."""
 
 
@@ -70,4 +70,5 @@ def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
 
 def as_recorded(row: ResultRow, facts: Facts) -> ResultRow:
     """Return the row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
-    return replace(row, **{name: facts[name] for name in ("score", "verdict", "reason")})
+    recorded = {name: facts[name] for name in ("score", "verdict", "reason")}
+    return replace(row, **recorded, never_accepted=facts.get("never_accepted") or "")

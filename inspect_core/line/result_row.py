@@ -7,7 +7,7 @@ from typing import Any
 
 from inspect_core.line.common_cause import Remark
 from inspect_core.line.inspector import Inspector
-from inspect_core.verdict import NOT_JUDGED
+from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,7 @@ class ResultRow:
     recipe: str
     release: str = ""
     reason: str = ""
+    never_accepted: str = ""
     time: str = ""
     milliseconds: float = 0.0
     brightness: float | None = None
@@ -68,15 +69,17 @@ def uninspected_row(inspector: Inspector, name: str, *, reason: str = "") -> Res
 
 
 def apply_strict_mode(row: ResultRow) -> ResultRow:
-    """Return the row where photos that differ from those taught are not accepted but go to review."""
-    if not row.photo_deviation or row.verdict != "accept":
+    """Return the row where no score accepts a photo that differs from those taught."""
+    if not row.photo_deviation or row.never_accepted or row.score is None:
         return row
-    return replace(row, verdict="review", reason=row.photo_deviation)
+    stopped, against = row.reason == OTHER_PRODUCT, row.photo_deviation
+    word, reason = Limits(row.review, row.reject).decide(row.score, stopped=stopped, never_accepted=against)
+    return replace(row, verdict=word, reason=reason, never_accepted=against)
 
 
 def is_strict_review(row: ResultRow) -> bool:
-    """Return whether `apply_strict_mode` sent the photo to review."""
-    return bool(row.photo_deviation) and row.reason == row.photo_deviation
+    """Return whether `apply_strict_mode` decided about the photo."""
+    return bool(row.photo_deviation) and row.never_accepted == row.photo_deviation
 
 
 def file_digest(path: Path) -> str:

@@ -10,8 +10,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.scoring.input_checks import as_finite, as_finite_number
+from inspect_core.scoring.input_checks import as_finite
 from inspect_core.scoring.limits import format_upper_bound
+from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, REJECTED, REVIEWED, Flags, rank
 
 
 def select_counted_parts(
@@ -107,31 +108,30 @@ def count_parts(
     *,
     review: float,
     reject: float,
+    good_flags: Flags = NO_FLAGS,
+    defect_flags: Flags = NO_FLAGS,
     found_up_to: ArrayLike | None = None,
     good_unscored: UnscoredCounts = NONE_UNSCORED,
     defects_unscored: UnscoredCounts = NONE_UNSCORED,
 ) -> VerdictCounts:
-    """Return counts of accepted (score <= review), reviewed (<= reject), rejected parts; one limit: review == reject.
+    """Return counts of accepted, reviewed and rejected parts, by the verdict rule; one limit: review == reject.
 
-    good_scores: (n,), defect_scores: (m,), either may be empty; found_up_to: (m,) of `scoring.defect_hits`, NaN where
-    the place of a defect is not known, as everywhere by default. Compares in float64, as a single verdict does.
-    Raises ValueError for a score or limit that is not finite and for review > reject.
+    good_scores: (n,), defect_scores: (m,), either may be empty; good_flags, defect_flags: what decides about these
+    besides their scores; found_up_to: (m,) of `scoring.defect_hits`, NaN where the place of a defect is not known, as
+    everywhere by default. Raises ValueError as `rank`.
     """
-    review, reject = as_finite_number(review, name="review"), as_finite_number(reject, name="reject")
-    if review > reject:
-        raise ValueError(f"review is {review:g}, reject {reject:g}; the review limit may not exceed the reject limit")
-    good = as_finite(good_scores, name="good_scores")
-    defects = as_finite(defect_scores, name="defect_scores")
+    good = rank(as_finite(good_scores, name="good_scores"), review, reject, good_flags)
+    defects = rank(as_finite(defect_scores, name="defect_scores"), review, reject, defect_flags)
     hit_limits = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
-    caught = defects > review
+    caught = defects > ACCEPTED
     known = ~np.isnan(hit_limits)
     return VerdictCounts(
-        good_rejected=int((good > reject).sum()),
+        good_rejected=int((good == REJECTED).sum()),
         good_total=good.size + good_unscored.total,
         defects_missed=int((~caught).sum()),
         defects_total=defects.size + defects_unscored.total,
-        good_reviewed=int(((good > review) & (good <= reject)).sum()),
-        defects_reviewed=int((caught & (defects <= reject)).sum()),
+        good_reviewed=int((good == REVIEWED).sum()),
+        defects_reviewed=int((defects == REVIEWED).sum()),
         two_limits=review < reject,
         with_mask=int(known.sum()),
         caught_at_defect=int((hit_limits > review).sum()),
@@ -167,7 +167,7 @@ def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, 
             clauses.append(f"detects {counts.defects_caught} of {total}{_where_caught(counts)}")
     if not clauses:
         return "No parts to count."
-    if counts.two_limits:
+    if counts.two_limits or counts.good_reviewed or counts.defects_reviewed:
         clauses.append(_sent_to_review(counts))
     sentence = ", ".join(clauses) + (f"; {', '.join(counts.to_sort)}, sort by hand" if counts.to_sort else "")
     note = " These parts also set the limit." if limit_set_on_these else ""

@@ -21,7 +21,7 @@ from inspect_core.runner import Runner
 from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.sharding.executor import IDLE_WORKER_BYTES, RESTING_EXPORTED, Executor, Failure
 from inspect_core.sharding.shard_runner import ATTEMPTS, results
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, REVIEW_REASONS
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT
 
 if TYPE_CHECKING:
     from inspect_core.sharding.transport import SentBackbone
@@ -125,9 +125,7 @@ def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:
         if row.verdict in (NOT_JUDGED, NOT_LOCATED):
             continue
         is_scored = row.score is not None and math.isfinite(row.score)
-        word = inspector.limits.verdict(row.score) if is_scored else None
-        words = {"": word, OTHER_PRODUCT: "reject"}
-        words |= dict.fromkeys(REVIEW_REASONS, "review" if word == "accept" else None)
-        if not is_scored or row.verdict != words.get(row.reason):
+        flags = {"stopped": row.reason == OTHER_PRODUCT, "never_accepted": row.never_accepted}
+        if not is_scored or (row.verdict, row.reason) != inspector.limits.decide(row.score, **flags):
             return f"{row.name} is {row.verdict!r} with score {row.score} and reason {row.reason!r}"
     return ""

@@ -23,6 +23,7 @@ from inspect_core.scoring.counts import (
 from inspect_core.scoring.defect_hits import hit_limit as found_in_map
 from inspect_core.scoring.limits import overkill_at, provable_bound
 from inspect_core.scoring.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
+from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, Flags, rank
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -66,12 +67,12 @@ class RepeatabilityCounts:
         was_repeated = ~np.isnan(repeat_scores)
         if not was_repeated.any():
             return None
-        marks, defect = (limits.review, limits.reject), defect[was_repeated]
+        defect = defect[was_repeated]
         before, after = (
-            np.searchsorted(marks, scores_of_set[was_repeated].astype(float))
-            for scores_of_set in (scores, repeat_scores)
+            rank(scores_of_set[was_repeated], limits.review, limits.reject) for scores_of_set in (scores, repeat_scores)
         )
-        stopped, accepted = (before == 0) & (after > 0) & ~defect, (before > 0) & (after == 0) & defect
+        stopped = (before == ACCEPTED) & (after > ACCEPTED) & ~defect
+        accepted = (before > ACCEPTED) & (after == ACCEPTED) & defect
         return cls(*map(int, map(np.sum, (before != after, stopped, accepted, was_repeated))))
 
 
@@ -115,11 +116,16 @@ def score_test_photos(
     task = EvaluationTask(tuple(views), tuple(lives), study.fitting.repeat_tolerances)
     for shard_scores in study.workers.results(task, features, samples, report):
         scores_by_setting = [EvaluationScores.merged(two) for two in zip(scores_by_setting, shard_scores, strict=True)]
-    return scores_by_setting
+    notes = study.photo_features.notes
+    differ = study.differ(sample.name for sample in samples if sample.name not in notes.damaged | notes.not_located)
+    return [replace(scores, never_accepted=scores.never_accepted | differ) for scores in scores_by_setting]
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Return figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`."""
+    """Return figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`.
+
+    Verdicts are by scores and by what of a part is in view; `Study.differ` tells of the other photos never accepted.
+    """
     evaluated = EvaluationScores.from_scored(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
     return figures(evaluated, limits, [photo for photo in scored.unscored if photo.subset == "test"])
 
@@ -135,7 +141,14 @@ def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[Unsc
             aupro=counts.aupro(),
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
-            counts=_counts(scores[~defect], scores[defect], limits, evaluated.hit_limits[defect], unscored),
+            counts=_counts(
+                scores[~defect],
+                scores[defect],
+                limits,
+                evaluated.hit_limits[defect],
+                unscored,
+                *(Flags(never_accepted=evaluated.never_accepted[chosen]) for chosen in (~defect, defect)),
+            ),
             changed=RepeatabilityCounts.from_scores(scores, evaluated.repeat_scores, defect, limits),
         )
 
@@ -146,8 +159,11 @@ def _counts(
     limits: Limits,
     hit_limits: np.ndarray | None,
     unscored: Sequence[UnscoredPhoto],
+    good_flags: Flags,
+    defect_flags: Flags,
 ) -> VerdictCounts:
-    return count_parts(good, defects, **asdict(limits), found_up_to=hit_limits, **unscored_counts(unscored))
+    known = {"good_flags": good_flags, "defect_flags": defect_flags, "found_up_to": hit_limits}
+    return count_parts(good, defects, **asdict(limits), **known, **unscored_counts(unscored))
 
 
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts]:
@@ -307,10 +323,19 @@ def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
 
 
 def counts_sentence_for(
-    scored: ScoredPhotos, scores: np.ndarray, limits: Limits, hit_limits: np.ndarray | None = None
+    scored: ScoredPhotos,
+    scores: np.ndarray,
+    limits: Limits,
+    hit_limits: np.ndarray | None = None,
+    flags: Flags = NO_FLAGS,
 ) -> str:
-    """Return what the limits do, in parts; hit_limits: (photos,) up to which limit each defect is found."""
+    """Return what the limits do, in parts; hit_limits: (photos,) up to which limit each defect is found; flags: what
+    decides about the photos besides their scores.
+    """
     good, defect, unscored, set_on_these, hidden = select_counted(scored.photos, scored.unscored, scored.set_on)
     good_scores = np.concatenate([scores[good], hidden])
-    counts = _counts(good_scores, scores[defect], limits, None if hit_limits is None else hit_limits[defect], unscored)
+    none = np.zeros(len(hidden), bool)
+    good_flags = Flags(*(np.concatenate([flag, none]) for flag in flags.select(good)))
+    hits = None if hit_limits is None else hit_limits[defect]
+    counts = _counts(good_scores, scores[defect], limits, hits, unscored, good_flags, flags.select(defect))
     return counts_sentence(counts, limit_set_on_these=set_on_these, relabelled=labelled_since(scored.photos))

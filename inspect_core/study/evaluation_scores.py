@@ -20,13 +20,14 @@ Live = Mapping[str, int]
 class EvaluationScores:
     """scores: (n,) float32 image scores; repeat_scores: those of the parts photographed again, NaN where they were not;
     defect: (n,) bool; hit_limits: (n,) float64, up to which limit each defect is found, NaN where no true mask is
-    known; counts: of the photos whose true mask is known.
+    known; never_accepted: (n,) bool, parts that are partly out of view; counts: of the photos whose true mask is known.
     """
 
     scores: np.ndarray
     repeat_scores: np.ndarray
     defect: np.ndarray
     hit_limits: np.ndarray
+    never_accepted: np.ndarray
     counts: OverlapCounts
 
     @classmethod
@@ -51,14 +52,19 @@ class EvaluationScores:
                 )
         repeat_scores, defect = scored.repeat_scores(**live)[indices], scored.good_and_defect()[1][indices]
         return cls(
-            np.concatenate(scores), repeat_scores, defect, np.array(hit_limits, float), OverlapCounts.merged(counts)
+            np.concatenate(scores),
+            repeat_scores,
+            defect,
+            np.array(hit_limits, float),
+            scored.partly_out(area)[indices],
+            OverlapCounts.merged(counts),
         )
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Create it from the photos of all parts, in their order."""
-        none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float)), OverlapCounts.merged([]))
-        names = ("scores", "repeat_scores", "defect", "hit_limits")
+        none = cls(*(np.zeros(0, dtype) for dtype in ("f4", "f4", bool, float, bool)), OverlapCounts.merged([]))
+        names = ("scores", "repeat_scores", "defect", "hit_limits", "never_accepted")
         columns = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
         return cls(*columns, OverlapCounts.merged(part.counts for part in parts))
 

@@ -1,6 +1,6 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -338,6 +338,14 @@ class Study:
             return quality_range
         noise = noise_as_read(wider.noise, self.photos[0].placed.photo_size, self.extractor.size)
         return quality_range.widened_by(noise, wider.light, wider.focus, wider.shift, self.extractor.size)
+
+    def differ(self, names: Iterable[str]) -> np.ndarray:
+        """Return (n,) bool: photos, by name, that no score accepts for how they differ from all good ones
+        (`QualityRange.reason_to_review`).
+        """
+        known, quality_range = self.photo_features.notes.quality, self.quality
+        reasons = (quality_range and name in known and quality_range.reason_to_review(known[name]) for name in names)
+        return np.array([bool(reason) for reason in reasons], bool)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

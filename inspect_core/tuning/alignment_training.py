@@ -137,8 +137,8 @@ def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
     extractor = default_extractor(order)
     halves = photos[::2], photos[1::2]
     trials = (
-        measured(_pixels(judged, report), _learned(learned, report), extractor)
-        for learned, judged in (halves, halves[::-1])
+        measured(_pixels(others, report), _learned(learned, report), extractor)
+        for learned, others in (halves, halves[::-1])
     )
     return next(trials) + next(trials)
 

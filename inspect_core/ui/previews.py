@@ -18,7 +18,8 @@ import numpy as np
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Detector
-from inspect_core.methods.registry import METHODS
+from inspect_core.methods.registry import CONTROLS, METHODS
+from inspect_core.plots.explore_plots import figure_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.pace import Pace
 from inspect_core.runtime.progress import Cancelled
@@ -241,10 +242,10 @@ class PreviewRun:
     def _with_photo(self, shown: _Shown, sample: PatchSample, detector: Detector, position: int) -> _Shown:
         """Return one more photo scored, its errors in this view under a detector, at the stops of the fit."""
         study, photo, refit = sample.study, self.photos[position], shown.refit
-        under = replace(refit, detector=detector)
-        stops = tuple(min(stop, under.stops[-1]) for stop in refit.stops)
+        fitted = replace(refit, detector=detector)
+        stops = tuple(min(stop, fitted.stops[-1]) for stop in refit.stops)
         errors = study.errors(photo)
-        errors[sample.view] = under.sweep([study.features(photo)[sample.view]], stops)[0]
+        errors[sample.view] = fitted.sweep([study.features(photo)[sample.view]], stops)[0]
         return shown.with_photo(position, photo, errors)
 
     def _show_wanted(self, sample: PatchSample, detector: Detector) -> None:
@@ -254,6 +255,11 @@ class PreviewRun:
             with device_lock(sample.study.extractor.backbone.device):
                 assert self._shown is not None
                 self._shown = self._with_photo(self._shown, sample, detector, position)
+
+
+def describe(values: Mapping[str, float]) -> str:
+    """Return values with their symbols: "γ 0.5, M 1024"."""
+    return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
 def ask(

@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui import open_product_store
-from inspect_core.ui.previews import PreviewRun
+from inspect_core.ui.previews import PreviewRun, describe
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF, ProductCheck
@@ -115,6 +115,16 @@ def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None
         return settings.live, settings.limits or product.suggested_limits(settings.live)
     except ValueError:
         return settings.live, None
+
+
+def pending_fit(product: TaughtProduct) -> str:
+    """Return what is being fitted, and what other pages show until then; "" where nothing is."""
+    settings = settings_at(product.id)
+    run = None if settings is None else settings.preview
+    if run is None or run.ended.is_set():
+        return ""
+    now, pending = describe(product.fitted()), describe(run.parameters)
+    return f"{pending} is being fitted. Until then this page shows {now}."
 
 
 def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] | None) -> None:

@@ -10,7 +10,7 @@ from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
 from inspect_core.audit.inspections import counts, defect_types, of_entry, read, verdicts_at_limits
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED, approve, approved, history, retire, state_of, states
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, Limits
 
 SAID = {"product": "tile", "reason": "new lamp", "user": "Ana"}
 
@@ -83,9 +83,9 @@ def test_never_two_in_force(tmp_path_factory, steps):
             assert len(in_force) == (approved(log, product) is not None)
 
 
-def inspected(log, score, *, verdict=None, kind="", reason=""):
+def inspected(log, score, *, verdict=None, kind="", reason="", **others):
     facts = {"name": "ü.png", "digest": "d" * 64, "score": score, "review": 3.0, "reject": 4.0, "area": 12}
-    facts |= {"verdict": verdict or Limits(3.0, 4.0).verdict(score), "reason": reason, "kind": kind}
+    facts |= {"verdict": verdict or Limits(3.0, 4.0).verdict(score), "reason": reason, "kind": kind} | others
     return log.append(INSPECTION, facts, user="line", product="tile", recipe="r")
 
 
@@ -119,6 +119,15 @@ def test_what_a_notch_would_have_done(log):
     assert counts[0] == {"accept": 2, "review": 2, "reject": 3, "not judged": 1}
     assert counts[-1] == {"accept": 1, "review": 2, "reject": 4, "not judged": 1}
     assert counts[1] == {"accept": 3, "review": 2, "reject": 2, "not judged": 1}
+
+
+def test_what_spoke_against_a_part_still_does_at_other_limits(log):
+    """Sent to review as noisier than taught by the strict mode; and rejected by its score, though also partly out."""
+    inspected(log, 1.0, verdict="review", reason="noisier than taught", never_accepted="noisier than taught")
+    inspected(log, 4.1, never_accepted=PARTLY_OUT)
+    strict, out = reversed(read(log, most=10))
+    assert [strict.verdict_at(step) for step in (-1, 0, 20)] == ["review"] * 3
+    assert [out.verdict_at(step) for step in (0, 1, 20)] == ["reject", "review", "review"]
 
 
 def test_defect_types_are_counted_of_what_was_not_accepted(log):

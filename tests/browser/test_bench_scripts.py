@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from inspect_core.images import heatmap
-from inspect_core.images.placement import Placement
 from inspect_core.scoring.anomaly_map import regions, scale_region
 from inspect_core.scoring.counts import UnscoredCounts, count_parts, counts_sentence
 from inspect_core.scoring.limits import format_upper_bound, limit_for_overkill
+from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
-from inspect_core.verdict import Limits, ProductCheckResult, Visibility, assemble
+from inspect_core.verdict import PARTLY_OUT, Limits
 
 FOLDER = bench.FRONTEND
 AREAS = Path(areas_panel.__file__).with_name("areas")
@@ -148,28 +148,22 @@ def test_nothing_is_accepted_on_what_is_not_finite(run) -> None:
         assert ours == ["unjudged", set(limits) == {"1"}, 0]
 
 
-def test_a_verdict_is_that_of_python_stopped_photos_included(run) -> None:
+def test_a_verdict_is_that_of_the_rule_flags_included(run) -> None:
     cases = [
-        (score, Limits(review, reject), stopped)
+        (score, Limits(review, reject), stopped, out)
         for score in (0.0, 1.0, 2.0, 3.0)
         for review, reject in ((1.0, 2.0), (2.0, 2.0))
         for stopped in (False, True)
+        for out in (False, True)
     ]
+    names = ("score", "limits", "stopped", "never_accepted")
     verdicts = run(
         "return verdictOf(it, it.limits);",
-        [{"score": score, "limits": asdict(limits), "stopped": stopped} for score, limits, stopped in cases],
+        [dict(zip(names, (score, asdict(limits), *flags), strict=True)) for score, limits, *flags in cases],
     )
-    placement = Placement((2, 2))
-    view = Visibility.from_placement(placement, (2, 2), None)
     assert verdicts == [
-        assemble(
-            np.full((2, 2), score, np.float32),
-            limits,
-            placement,
-            view=view,
-            check=ProductCheckResult(stopped, stopped, ""),
-        ).verdict
-        for score, limits, stopped in cases
+        limits.decide(score, stopped=stopped, never_accepted=PARTLY_OUT if out else "")[0]
+        for score, limits, stopped, out in cases
     ]
 
 
@@ -182,30 +176,41 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
         review = float(np.round(rng.normal(5 if i % 4 else -5, 1) * 2) / 2)
         hit_limits = np.where(rng.random(scores.size) < 0.3 * (i % 4), np.nan, scores - rng.integers(0, 5, scores.size))
         without = [UnscoredCounts(*rng.integers(0, 3, 2).tolist()) if i % 2 else UnscoredCounts() for _ in range(2)]
-        cases.append((scores, counted, Limits(review, review + (i % 3)), hit_limits, without))
+        flags = Flags(*(rng.random((2, scores.size)) < 0.1 * (i % 3)))
+        cases.append((scores, counted, Limits(review, review + (i % 3)), hit_limits, without, flags))
     sentences = run(
         """const counts = countParts(it.parts, it.limits, it.without);
         return inParts(counts, it.bounds, hasReviewBand(it.limits), it.own);""",
         [
             {
                 "parts": [
-                    {"score": score, "counted": role, "found_up_to": None if np.isnan(up_to) else up_to}
-                    for score, role, up_to in zip(scores.tolist(), counted, hit_limits.tolist(), strict=True)
+                    {
+                        "score": score,
+                        "counted": role,
+                        "found_up_to": None if np.isnan(up_to) else up_to,
+                        "stopped": bool(stopped),
+                        "never_accepted": bool(out),
+                    }
+                    for score, role, up_to, stopped, out in zip(
+                        scores.tolist(), counted, hit_limits.tolist(), *flags, strict=True
+                    )
                 ],
                 "limits": {"review": limits.review, "reject": limits.reject},
                 "without": {"good": asdict(without[0]), "defect": asdict(without[1])},
                 "own": i % 2 == 0,
                 "bounds": [format_upper_bound(k, counted.count("good")) for k in range(counted.count("good") + 1)],
             }
-            for i, (scores, counted, limits, hit_limits, without) in enumerate(cases)
+            for i, (scores, counted, limits, hit_limits, without, flags) in enumerate(cases)
         ],
     )
     assert any("elsewhere, " in sentence for sentence in sentences)
-    for i, ((scores, counted, limits, hit_limits, without), sentence) in enumerate(zip(cases, sentences, strict=True)):
+    for i, (case, sentence) in enumerate(zip(cases, sentences, strict=True)):
+        scores, counted, limits, hit_limits, without, flags = case
         good, defects = (np.array([item == role for item in counted], bool) for role in ("good", "defect"))
         counts = count_parts(
             scores[good], scores[defects], review=limits.review, reject=limits.reject, found_up_to=hit_limits[defects],
-            good_unscored=without[0], defects_unscored=without[1],
+            good_unscored=without[0], defects_unscored=without[1], good_flags=flags.select(good),
+            defect_flags=flags.select(defects),
         )  # fmt: skip
         assert sentence == counts_sentence(counts, limit_set_on_these=i % 2 == 0)
 

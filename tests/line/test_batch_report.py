@@ -6,10 +6,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from inspect_core.images.photo_setup import SHADED
 from inspect_core.line.batch_report import batch_sentence, html_of
 from inspect_core.line.histogram import histogram, stacked
 from inspect_core.line.result_row import ResultRow
-from inspect_core.verdict import PARTLY_OUT, SHADED
+from inspect_core.verdict import PARTLY_OUT
 
 HUGE = 10**400
 
@@ -71,7 +72,7 @@ def test_report_names_its_release_and_loads_nothing(inspector):
 
 
 def test_parts_to_review_below_the_limit_are_explained():
-    parts = [row(verdict="review", reason=reason) for reason in (SHADED, SHADED, PARTLY_OUT)]
+    parts = [row(verdict="review", reason=reason, never_accepted=reason) for reason in (SHADED, SHADED, PARTLY_OUT)]
     strict = row(verdict="review", reason="darker than taught")
     sentence = batch_sentence([row(), *parts, strict, row(verdict="review", score=3.5)])
     assert sentence == (

@@ -104,8 +104,8 @@ def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monke
     app, notes, begun = open_app("pages/inspect.py"), [], threading.Event()
     of_preview, work = inspect_panels.bench_states.of_preview, previews.PreviewRun.work
 
-    def drawn(open_product, position, run, model):
-        view = of_preview(open_product, position, run, model)
+    def drawn(open_product, position, run, *others):
+        view = of_preview(open_product, position, run, *others)
         notes.append(view.note)
         begun.set()
         wait_until(lambda: run.complete)
@@ -254,7 +254,7 @@ def test_a_second_window_takes_on_what_is_fitted(open_app, corp_in_hand, drawn):
     assert settings(second, corp_in_hand).live == fitted.scored.live
 
 
-def test_the_value_moved_last_is_in_force_when_fits_end_in_between(open_app, corp_in_hand):
+def test_the_value_moved_last_is_in_force_after_fits_in_between(open_app, corp_in_hand):
     app, options = open_app("pages/inspect.py"), previews_options(corp_in_hand)
     slider(app, "gamma", corp_in_hand).set_value(options[-1]).run()
     preview_done(app, corp_in_hand)  # the page does not know of it yet

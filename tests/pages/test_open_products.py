@@ -26,6 +26,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
+from inspect_core.study.teaching_config import NO_ALIGNMENT
 from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
 from inspect_core.verdict import Limits
 from tests.pages.waiting import another, finish, press, save_recipe, slider, wait_for_job, wait_until, words
@@ -83,7 +84,8 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
     wait_for_job()
     (order,) = asked
     assert test_photo.name in {sample.name for sample in order.photos.validation}
-    assert replace(order, photos=flange.study.split) == replace(part.config_with_choice(), photos=flange.study.split)
+    same = {"photos": flange.study.split, "align": NO_ALIGNMENT}  # as a recipe records what was decided
+    assert replace(order, **same) == replace(part.config_with_choice(), **same)
     assert {open_product_store.find(part.id), *open_product_store._store().items.values()} > {reopened}, (
         "the one before stays in the list"
     )

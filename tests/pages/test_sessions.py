@@ -10,6 +10,8 @@ import pytest
 
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.recipe_io.recipe_file import load
+from inspect_core.scoring.verdict_rule import REJECTED, Flags, rank
+from inspect_core.study.evaluation import select_counted
 from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, uploads
 from inspect_core.ui.inspect import bench_states
 from inspect_core.ui.teach import teach_panels
@@ -144,6 +146,23 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     save_recipe(here)
     saved = [load(workspace / "recipes" / name).product_check.mode for name in ("flange.zip", "flange-2.zip")]
     assert saved == ["warn", "stop"]
+
+
+def test_the_sentence_counts_what_the_verdicts_are(open_app, in_the_hand, drawn):
+    """A good part that the product check stops is shown as rejected, and counted so, though its score is low."""
+    strict = open_product_store.change(
+        in_the_hand.id, lambda product: replace(product, product_check=replace(product.product_check, limit=-1.0))
+    )
+    app = open_app("pages/inspect.py")
+    good = select_counted(strict.scored.photos, strict.scored.unscored).good
+    app.session_state[f"settings-{strict.id}"].position = int(good.argmax())
+    app.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
+    state = drawn[-1]
+    flags = Flags(state.rejected_by_check, state.never_accepted)
+    ranks = rank(state.scores, state.limits.review, state.limits.reject, flags)
+    rejected = int((ranks[good] == REJECTED).sum())
+    assert rejected > int((state.scores[good] > state.limits.reject).sum())
+    assert state.sentence.startswith(f"Rejects {rejected} of {good.sum()} good")
 
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):

@@ -103,7 +103,8 @@ def test_a_row_that_cannot_be_is_judged_again_or_not_judged(rows_of, what):
 
 @pytest.mark.parametrize(("reason", "word"), [("other product", "reject"), ("partly out of view", "review")])
 def test_a_part_is_stopped_for_a_reason_whatever_its_score(rows_of, reason, word):
-    row, _ = rows_of(first(lambda row: replace(row, verdict=word, reason=reason)))
+    against = reason if word == "review" else ""
+    row, _ = rows_of(first(lambda row: replace(row, verdict=word, reason=reason, never_accepted=against)))
     assert (row.verdict, row.reason, row.score) == (word, reason, 50.0)
 
 
@@ -112,7 +113,8 @@ def test_result_must_match_its_shard_and_be_finite():
     errors = [[np.zeros((3, 2, 2), np.float32)]]
     scored = [(sample.name, errors) for sample in SHARD.samples]
     counts = OverlapCounts(np.zeros(1, np.int32), np.zeros(1), np.zeros(1), np.zeros(1), 0)
-    no_place = EvaluationScores(np.zeros(3), np.full(3, np.nan), np.zeros(3, bool), np.full(3, np.nan), counts)
+    nowhere, never = np.full(3, np.nan), np.zeros(3, bool)
+    no_place = EvaluationScores(np.zeros(3), nowhere, never, nowhere, never, counts)
     for sound in (ShardResult(ALL, state), ShardResult(WITHOUT_B, scored), ShardResult(ALL, [no_place])):
         assert fault(SHARD, sound) == ""
     for sound in (ShardResult(ALL, state), ShardResult(ALL, [no_place])):

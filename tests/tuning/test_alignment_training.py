@@ -95,7 +95,7 @@ def test_parts_are_aligned_by_themselves_only_where_it_gains(extract, folder, re
 
 
 @pytest.mark.slow
-def test_photos_that_cannot_be_aligned_are_taken_as_they_are_unless_asked(extract, folder):
+def test_photos_without_a_part_are_not_aligned_unless_asked(extract, folder):
     noise = np.random.default_rng(3).integers(0, 256, (12, 64, 64, 3)).astype(np.uint8)
     order = folder(noise)
     decided = decide_alignment(order, quiet)
@@ -105,7 +105,7 @@ def test_photos_that_cannot_be_aligned_are_taken_as_they_are_unless_asked(extrac
         decide_alignment(replace(order, align=RIGID), quiet)
 
 
-def test_few_photos_and_methods_as_published_are_not_aligned_by_themselves(folder):
+def test_few_photos_and_published_methods_are_not_aligned(folder):
     order = folder(photos(np.random.default_rng(4), 16)[:9])
     assert "alignment is tried on 10 good photos or more, and there are 9" in decide_alignment(order, quiet).notes[0]
     assert decide_alignment(replace(order, as_published=True), quiet).align == NO_ALIGNMENT

@@ -198,16 +198,16 @@ def test_many_features_are_shown_by_few_first(corp, asked, no_network, monkeypat
     exact = asked(corp, None, {"gamma": 1.0, "M": 32}, first=0)
     assert exact.ended.wait(60)
     monkeypatch.setattr("inspect_core.methods.corp.COARSE", 16)
-    held, show, live = threading.Event(), PreviewRun._show_wanted, []
+    go_on, show, live = threading.Event(), PreviewRun._show_wanted, []
 
     def wait(self, sample, detector):
         show(self, sample, detector)
         live.append((self.ready(0), dict(self.live), self.map(0, {}).tobytes()))
-        assert held.wait(60)
+        assert go_on.wait(60)
 
     monkeypatch.setattr(PreviewRun, "_show_wanted", wait)
     coarse = asked(corp, None, {"gamma": 1.0, "M": 32}, first=0)
-    held.set()
+    go_on.set()
     assert coarse.ended.wait(60)
     assert fitted == [32, 16, 32]
     assert [entry[:2] for entry in live[:2]] == [(True, {}), (True, {})], "shown, and not to be moved yet"

@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 
 from inspect_core.scoring.anomaly_map import AREA, image_score
+from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.study.evaluation import counts_sentence_for, found_up_to
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import BenchState
-from inspect_core.ui.inspect.live_parameters import describe
-from inspect_core.ui.previews import PreviewRun
+from inspect_core.ui.previews import PreviewRun, describe
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble
 from inspect_core.whole_part.product_check import ProductCheck
@@ -20,12 +20,22 @@ from inspect_core.whole_part.product_check import ProductCheck
 COUNTING = "Preview: verdicts follow as soon as all photos are scored."
 
 
-def of_model(product: TaughtProduct, position: int, live: Mapping[str, int], limits: Limits | None) -> BenchState:
-    """Return the fitted model at this live value; limits None: the suggested ones."""
-    return _judged(product, product.scored, position, live, limits, product.suggested_limits(live))
+def of_model(
+    product: TaughtProduct,
+    position: int,
+    live: Mapping[str, int],
+    limits: Limits | None,
+    product_check: ProductCheck | None = None,
+) -> BenchState:
+    """Return the fitted model at this live value; limits None: the suggested ones; product_check: in the session's
+    mode.
+    """
+    return _judged(product, product.scored, position, live, limits, product.suggested_limits(live), product_check)
 
 
-def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
+def of_preview(
+    product: TaughtProduct, position: int, run: PreviewRun, model: BenchState, product_check: ProductCheck | None = None
+) -> BenchState:
     """Return the preview's map as soon as it is there, its scores, limits and verdicts when all photos are scored.
 
     Scores of two fits of one view have no common scale. Until then, all figures of the model are therefore brought to
@@ -37,7 +47,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         suggested = run.scored.default_limits(**run.live)
         ceilings = model.ceiling, run.scored.ceiling(**run.live)
         limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
-        view = _judged(product, run.scored, position, run.live, limits, suggested)
+        view = _judged(product, run.scored, position, run.live, limits, suggested, product_check)
         note = f"Preview of {subject}, from a sample of the good patches. The fit of all of them follows."
         return replace(view, note=note)
     model = replace(model, sentence=COUNTING, setting_scores=np.zeros(0), preview=True)
@@ -57,15 +67,18 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
 
 def _judged(
     product: TaughtProduct, scored: ScoredPhotos, position: int, live: Mapping[str, int], limits: Limits | None,
-    suggested: Limits,
+    suggested: Limits, product_check: ProductCheck | None,
 ) -> BenchState:  # fmt: skip
     """Return the photos under the model in force or under a preview that has scored all of them."""
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
+    checks = [product.checked(i, product_check, ask=False) for i in range(len(scored.photos))]
+    stopped = np.array([result is not None and result.rejects for result in checks], bool)
+    flags = Flags(stopped, product.never_accepted(live[AREA]))
     return BenchState(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
-        scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits),
+        scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits, flags),
         scored.calibration_scores(**live), live[AREA], scored.unscored,
-        scored.ceiling(**live), hit_limits, never_accepted=product.never_accepted(live[AREA]),
+        scored.ceiling(**live), hit_limits, stopped, flags.never_accepted,
         mm_per_pixel=product.mm_per_pixel, set_on=scored.set_on,
     )  # fmt: skip
 

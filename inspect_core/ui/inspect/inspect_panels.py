@@ -122,12 +122,15 @@ def bench_with_parameters(product: TaughtProduct) -> None:
             return
         pixels, photo_missing = _pixels(product, position)
         try:
-            view = bench_states.of_model(product, position, settings.live, settings.limits)
+            product_check = settings.product_check(product)
+            if not photo_missing:
+                product.checked(position, product_check)  # computed for the photo shown, so that it counts
+            view = bench_states.of_model(product, position, settings.live, settings.limits, product_check)
             if settings.limits == view.suggested:
                 settings.limits = None
             drawn = None if run is None else run.state(position)  # before drawing: it goes on meanwhile
             if run is not None:
-                view = bench_states.of_preview(product, position, run, view)
+                view = bench_states.of_preview(product, position, run, view, product_check)
             token = f"{product.id}-{len(product.thumbnails)}"
             bench.send_assets(f"film-{product.id}", token, [*product.thumbnails, *product.without_score])
             bench.bench(_key(product), with_picture(product, view, pixels, photo_missing=photo_missing), token)
@@ -289,7 +292,7 @@ def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
 
 
 def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *, photo_missing: bool) -> BenchState:
-    """Return the view with the photo shown, its verdict in words, and what the product check says of all photos.
+    """Return the view with the photo shown and its verdict in words.
 
     Raises ValueError for a score that is not finite.
     """
@@ -298,7 +301,6 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     position = view.position
     product_check = settings.product_check(product)
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
-    checks = [product.checked(i, product_check, ask=False) for i in range(len(photos))]
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
     differs = verdict.reason in (EMPTY, SHADED)
     notes.append(f"To review: {verdict.reason} than in any good part." if differs else None)
@@ -306,13 +308,12 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
         notes.append("Frame: the patch selected on Explore.")
-    check = checks[position]
+    check = product.checked(position, product_check, ask=False)
     return replace(
         view,
         image=pixels,
         mask=photos[position].known_mask(product.scored.size),
         uninspected=verdict.uninspected,
-        rejected_by_check=np.array([result is not None and result.rejects for result in checks]),
         check=verdict.product_check,
         is_foreign=check is not None and check.is_foreign,
         note=" ".join(filter(None, notes)) or None,

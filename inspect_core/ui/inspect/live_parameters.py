@@ -85,11 +85,6 @@ def undo(taught_id: str) -> None:
         st.session_state[refit_key(taught_id, name)] = value
 
 
-def describe(values: Mapping[str, float]) -> str:
-    """Return values with their symbols: "γ 0.5, M 1024"."""
-    return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
-
-
 def _refit_control(product: TaughtProduct, name: str, run: PreviewRun | None, *, disabled: bool) -> float:
     """Show the slider of a refit parameter; after another page it stands where the run that goes on was begun."""
     control, in_force = CONTROLS[name], product.fitted()[name]

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import shell
+from inspect_core.ui import previews, shell
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.previews import PreviewRun, State
 from inspect_core.ui.session import settings_at
@@ -19,26 +19,16 @@ def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: State) -
     if run.error:
         st.error(shell.escape(run.error), icon=":material/error:")
     elif not drawn.ended:
-        _follow(product.id, position, drawn)
-    _undo(product.id, f"Back to {live_parameters.describe(product.fitted())}.")
-
-
-def show_on_explore(product: TaughtProduct) -> None:
-    """On a page without the bench: what is being fitted, and what is shown meanwhile."""
-    settings = settings_at(product.id)
-    run = None if settings is None else settings.preview
-    if run is not None and not run.ended.is_set():
-        now, next_values = (live_parameters.describe(values) for values in (product.fitted(), run.parameters))
-        words = f"{next_values} is being fitted. Until then this page shows {now}."
-        st.info(shell.escape(words), icon=":material/hourglass_top:")
+        _follow(product.id, position, tuple(drawn))
+    _undo(product.id, f"Back to {previews.describe(product.fitted())}.")
 
 
 def offer_undo(product: TaughtProduct) -> None:
     """Show what was refitted last, and a button that goes back to the fit before."""
     if product.before is None:
         return
-    st.caption(f"{shell.escape(live_parameters.describe(product.fitted()))} · fitted")
-    _undo(product.id, f"Back to {live_parameters.describe(product.before.fitted())}, as it was.")
+    st.caption(f"{shell.escape(previews.describe(product.fitted()))} · fitted")
+    _undo(product.id, f"Back to {previews.describe(product.before.fitted())}, as it was.")
 
 
 def _undo(taught_id: str, words: str) -> None:
@@ -49,8 +39,10 @@ def _undo(taught_id: str, words: str) -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _follow(taught_id: str, position: int, drawn: State) -> None:
-    """Progress of a run; the page is redrawn when the shown photo is ready, when all are, and after the full fit."""
+def _follow(taught_id: str, position: int, drawn: tuple[bool, ...]) -> None:
+    """Progress of a run that is drawn in this state; the page is redrawn when the shown photo is ready, when all are,
+    and after the full fit.
+    """
     settings = settings_at(taught_id)
     run = None if settings is None else settings.preview
     if run is None or run.state(position) != drawn:

@@ -1,5 +1,5 @@
 /**
- * The arithmetic of limits, the same as in scoring/counts.py, scoring/limits.py and verdict.py to the bit and to the word.
+ * The arithmetic of limits, the same as in scoring/verdict_rule.py, counts.py and limits.py to the bit and to the word.
  * Scores are float32 from Python; JavaScript's numbers are float64, in which Python compares too.
  */
 const VERDICTS = {
@@ -38,20 +38,20 @@ const hasReviewBand = (limits) => limits.review < limits.reject;
 const sameLimits = (a, b) => a.review === b.review && a.reject === b.reject;
 
 /** Whether a defect is caught, but not where it is; found_up_to: of scoring/defect_hits.py, null where that is not known. */
-const isElsewhere = ({ score, found_up_to: found }, limits) =>
-  found !== null && score > limits.review && found <= limits.review;
+const isElsewhere = (part, limits) =>
+  part.found_up_to !== null && part.found_up_to <= limits.review && !["accept", "preview"].includes(verdictOf(part, limits));
 
 /** "missed" for a defect that is counted and accepted, "stopped" for a good part that is counted and rejected, else null. */
-function wrongVerdict({ score, counted }, limits) {
-  const verdict = verdictOf({ score }, limits);
-  if (counted === "defect" && verdict === "accept") return "missed";
-  return counted === "good" && verdict === "reject" ? "stopped" : null;
+function wrongVerdict(part, limits) {
+  const verdict = verdictOf(part, limits);
+  if (part.counted === "defect" && verdict === "accept") return "missed";
+  return part.counted === "good" && verdict === "reject" ? "stopped" : null;
 }
 
 const NO_SCORE = { not_located: 0, not_judged: 0 };
 
 /**
- * What the limits do to the parts that count, by their scores; `counted` of a part: "good", "defect" or "";
+ * What the limits do to the parts that count, by their verdicts; `counted` of a part: "good", "defect" or "";
  * withoutScore: for good parts and defects, how many have no score, by word.
  */
 function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_SCORE }) {
@@ -59,7 +59,7 @@ function countParts(parts, limits, withoutScore = { good: NO_SCORE, defect: NO_S
   const counts = { goodRejected: 0, goodTotal: good, missed: 0, defectsTotal: defect, withoutScore, good: 0, defects: 0 };
   Object.assign(counts, { goodReviewed: 0, defectsReviewed: 0, withMask: 0, there: 0, elsewhere: 0 });
   for (const part of parts.filter(({ counted }) => counted)) {
-    const verdict = verdictOf({ score: part.score }, limits);
+    const verdict = verdictOf(part, limits);
     if (part.counted === "good") {
       counts.goodTotal += 1;
       counts.good += 1;
@@ -112,7 +112,7 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
     if (counts.withMask) clauses.push(`detects ${counts.caught} of ${counts.defects}${whereCaught(counts)}`);
   }
   if (clauses.length === 0) return "No parts to count.";
-  if (twoLimits) clauses.push(sentToReview(counts));
+  if (twoLimits || counts.goodReviewed || counts.defectsReviewed) clauses.push(sentToReview(counts));
   const toSort = [
     ...withoutScoreOfAll(counts.withoutScore.defect, counts.defectsTotal, "defects"),
     ...withoutScoreOfAll(counts.withoutScore.good, counts.goodTotal, "good parts"),
