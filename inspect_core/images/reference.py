@@ -120,7 +120,8 @@ class Reference(RegistrationImage):
         margin = _square(_MARGIN_OUTLINED if self.outlined else _MARGIN, covered.shape)
         always = cv2.erode((covered >= _ALWAYS).astype(np.uint8), margin) > 0
         if self.outlined:
-            fills = [registration.warp_onto(small.outline.fill, pose, self.grey.shape)[0] for small, pose in laid]
+            outlines = [(small.outline, pose) for small, pose in laid]
+            fills = [registration.warp_onto(part.fill, pose, self.grey.shape)[0] for part, pose in outlines if part]
             part = np.mean(np.stack(fills) > 0.5, axis=0) > 1 - _ALWAYS
             always &= cv2.dilate(part.astype(np.uint8), _square(_MARGIN, covered.shape)) > 0
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)

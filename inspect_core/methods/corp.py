@@ -30,7 +30,8 @@ class CorpMethod(SubspaceMethod):
     ensemble_rank = 3
     candidates = ("corp", "mahalanobis+corp")
     published = {**SubspaceMethod.published, "fused_product_check": True, "orthogonal": 0}
-    options = SubspaceMethod.options | {
+    options = {
+        **SubspaceMethod.options,
         "gamma": Option("sharpness of the random-Fourier kernel", float),
         "M": Option("number of random-Fourier features"),
     }

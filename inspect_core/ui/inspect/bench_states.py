@@ -73,12 +73,12 @@ def _judged(
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(scored.photos))]
     stopped = np.array([result is not None and result.rejects for result in checks], bool)
-    flags = Flags(stopped, product.never_accepted(live[AREA]))
+    never_accepted = product.never_accepted(live[AREA])
     return BenchState(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
-        scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits, flags),
+        scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits, Flags(stopped, never_accepted)),
         scored.calibration_scores(**live), live[AREA], scored.unscored,
-        scored.ceiling(**live), hit_limits, stopped, flags.never_accepted,
+        scored.ceiling(**live), hit_limits, stopped, never_accepted,
         mm_per_pixel=product.mm_per_pixel, set_on=scored.set_on,
     )  # fmt: skip
 
