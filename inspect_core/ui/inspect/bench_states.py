@@ -74,9 +74,10 @@ def _judged(
     checks = [product.checked(i, product_check, ask=False) for i in range(len(scored.photos))]
     stopped = np.array([result is not None and result.rejects for result in checks], bool)
     never_accepted = product.never_accepted(live[AREA])
+    sentence = counts_sentence_for(scored, scores, limits, hit_limits, Flags(stopped, never_accepted))
     return BenchState(
         scored.photos, scores, position, scored.map(position, **live), limits, suggested,
-        scored.typical_score(**live), counts_sentence_for(scored, scores, limits, hit_limits, Flags(stopped, never_accepted)),
+        scored.typical_score(**live), sentence,
         scored.calibration_scores(**live), live[AREA], scored.unscored,
         scored.ceiling(**live), hit_limits, stopped, never_accepted,
         mm_per_pixel=product.mm_per_pixel, set_on=scored.set_on,
