@@ -219,7 +219,7 @@ def test_a_part_that_looks_the_same_turned_is_told_as_ambiguous():
         ([np.full((64, 64, 3), 9, np.uint8)] * 4, "uniform"),
         ([np.zeros((64, 64, 3), np.uint8)] * 2, "at least 3"),
         ([np.zeros((64, 64 + 16 * i, 3), np.uint8) for i in range(3)], "different shapes"),
-        ([belt(np.random.default_rng(i)) for i in range(4)], "teach without alignment"),
+        ([belt(np.random.default_rng(i)) for i in range(4)], "not reliably"),
     ],
 )
 def test_photos_that_teach_no_alignment_are_refused(photos, reason):
@@ -227,7 +227,7 @@ def test_photos_that_teach_no_alignment_are_refused(photos, reason):
         learn_alignment(photos)
 
 
-def test_photos_of_two_sizes_are_aligned_one_of_another_shape_not(part, learned):
+def test_photos_of_two_sizes_are_aligned_but_no_other_shape(part, learned):
     rng = np.random.default_rng(12)
     photos = [lying(part, rng, **drawn(rng))[0] for _ in range(10)]
     photos[1::2] = [cv2.resize(photo, (480, 480), interpolation=cv2.INTER_CUBIC) for photo in photos[1::2]]
