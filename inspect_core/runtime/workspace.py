@@ -3,15 +3,21 @@
 In a checkout that is beside where it was started; once installed, in the data folder of the user.
 """
 
+import contextlib
 import errno
+import itertools
 import os
 import re
 import stat
 import tempfile
+import time
+from collections.abc import Generator
 from pathlib import Path, PureWindowsPath
 from typing import BinaryIO, Literal
 
 FEATURE_BYTES = 4 << 30
+CLAIM_SECONDS = 600
+"""Seconds after which the name that a recipe was to be saved under is free again: whoever claimed it was killed."""
 NAME_BYTES = 200
 """Of a file's name: file systems allow 255, including what is added to it."""
 APP_FILES = Path(__file__).resolve().parents[1] / "app_files"
@@ -45,14 +51,36 @@ def recipes_folder() -> Path:
     return root() / "recipes"
 
 
-def free_recipe_path(product: str) -> Path:
-    """Return where a recipe of this product can be saved without replacing another."""
-    folder = recipes_folder()
-    stem = file_name(product)
-    number = 1
-    while (path := folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")).exists():
-        number += 1
-    return path
+@contextlib.contextmanager
+def free_recipe_path(product: str) -> Generator[Path]:
+    """Give where a recipe of this product can be saved without replacing another, to this block alone: whoever saves at
+    the same moment, in any process, gets another name. Raises OSError where the folder cannot be written.
+    """
+    folder, stem = recipes_folder(), file_name(product)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in itertools.count(1):
+        path = folder / (f"{stem}-{number}.zip" if number > 1 else f"{stem}.zip")
+        claim = folder / f".{path.name}.claim"
+        if path.exists() or not _claimed(claim):
+            continue
+        try:
+            if not path.exists():  # it may have been saved just before it was claimed
+                yield path
+                return
+        finally:
+            claim.unlink(missing_ok=True)
+
+
+def _claimed(claim: Path) -> bool:
+    """Create the file exclusively; that of a process which was killed long ago does not count."""
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - claim.lstat().st_mtime > CLAIM_SECONDS:
+            claim.unlink()
+    try:
+        claim.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def open_folder() -> Path:

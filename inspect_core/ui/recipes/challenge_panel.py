@@ -78,7 +78,8 @@ def _name(recipe: Recipe, key: str) -> None:
                 with st.spinner("Inspecting…"):
                     parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
                     named = recipe.with_challenge(parts, author=shell.current_user())
-                    saved = recipe_file.save(named, workspace.free_recipe_path(recipe.product))
+                    with workspace.free_recipe_path(recipe.product) as path:
+                        saved = recipe_file.save(named, path)
                 message = f"Saved version {str(saved.digest)[:8]} with the challenge parts."
                 st.toast(message, icon=":material/check_circle:")
                 st.rerun()
