@@ -1,6 +1,7 @@
 """Which photo shows which defect type: the folder's unless the engineer chose another; the choices are kept on disk.
 
-Choices are kept by the content of the photo, so they outlive a fit and a change of the product's name.
+Choices are kept by the product's name and the content of the photo: they outlive a fit, and say nothing of another
+product that shows the same photo.
 """
 
 import json
@@ -19,7 +20,7 @@ _writing = threading.Lock()
 
 def labels_of(product: TaughtProduct) -> dict[int, str]:
     """Defect type by position; photos without one are left out."""
-    stored = _stored_labels()
+    stored = _stored_labels().get(product.product, {})
     labels = {
         position: stored.get(photo.digest, photo.label if photo.is_defect else "")
         for position, photo in enumerate(product.scored.photos)
@@ -31,9 +32,17 @@ def set_label(product: TaughtProduct, positions: list[int], kind: str) -> None:
     """Label these photos as `kind`; an empty word removes their label. Raises OSError when it cannot be stored."""
     word = normalise_label(kind)
     with _writing:
-        labels = _stored_labels() | {product.scored.photos[position].digest: word for position in positions}
-        with atomic_replace(_path()) as new:
-            new.write_text(json.dumps(labels, ensure_ascii=False, indent=1), encoding="utf-8")
+        labels = _stored_labels()
+        chosen = {product.scored.photos[position].digest: word for position in positions}
+        _write(labels | {product.product: labels.get(product.product, {}) | chosen})
+
+
+def rename(product: str, name: str) -> None:
+    """Give the labels of a product to its new name too, which keeps its own. Raises OSError as `set_label`."""
+    with _writing:
+        labels = _stored_labels()
+        if name != product and product in labels:
+            _write(labels | {name: labels[product] | labels.get(name, {})})
 
 
 def normalise_label(kind: str) -> str:
@@ -41,14 +50,23 @@ def normalise_label(kind: str) -> str:
     return " ".join(kind.split())[:LONGEST]
 
 
-def _stored_labels() -> dict[str, str]:
-    """Kind by content digest. Unreadable entries count as missing: labels can be given again."""
+def _write(labels: dict[str, dict[str, str]]) -> None:
+    with atomic_replace(_path()) as new:
+        new.write_text(json.dumps(labels, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _stored_labels() -> dict[str, dict[str, str]]:
+    """Kind by content digest, by product. Unreadable entries count as missing: labels can be given again."""
     try:
-        labels = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
+        stored = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
     except ValueError:
         return {}
-    pairs = labels.items() if isinstance(labels, dict) else ()
-    return {digest: normalise_label(kind) for digest, kind in pairs if isinstance(kind, str)}
+    products = stored.items() if isinstance(stored, dict) else ()
+    return {
+        product: {digest: normalise_label(kind) for digest, kind in labels.items() if isinstance(kind, str)}
+        for product, labels in products
+        if isinstance(labels, dict)
+    }
 
 
 def _path() -> Path:

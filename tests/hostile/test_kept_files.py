@@ -20,7 +20,9 @@ from inspect_core.sharding.checkpoints import ShardCheckpoints
 from tests.examples import examples
 
 SHAPE = (1, 3, 4, 5)
-HAND = SimpleNamespace(scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", label="dent", is_defect=True)]))
+HAND = SimpleNamespace(
+    product="part", scored=SimpleNamespace(photos=[SimpleNamespace(digest="a", label="dent", is_defect=True)])
+)
 SOUND = np.arange(60, dtype=np.float32).reshape(SHAPE)
 
 pytestmark = [

@@ -7,12 +7,12 @@ from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui import defect_labels
 
 
-def hand_with(*defect_types: str) -> SimpleNamespace:
+def hand_with(*defect_types: str, product: str = "flange") -> SimpleNamespace:
     photos = tuple(
         ScoredPhoto(f"{i}.png", f"digest {i}", (8, 8), kind, "test", Path(f"{i}.png"))
         for i, kind in enumerate(defect_types)
     )
-    return SimpleNamespace(scored=SimpleNamespace(photos=photos))
+    return SimpleNamespace(product=product, scored=SimpleNamespace(photos=photos))
 
 
 def test_the_folder_names_the_kind_until_she_does():
@@ -34,7 +34,23 @@ def test_words_follow_the_photo_not_its_place():
     assert defect_labels.labels_of(second) == {0: "stain"}
 
 
-@pytest.mark.parametrize("damaged", ["", "{", "[1, 2]", "\udcff"])
+def test_a_label_says_nothing_of_another_product():
+    defect_labels.set_label(hand_with("unknown"), [0], "stain")
+    assert defect_labels.labels_of(hand_with("unknown", product="board")) == {}
+    defect_labels.set_label(hand_with("unknown", product="board"), [0], "scratch")
+    assert defect_labels.labels_of(hand_with("unknown")) == {0: "stain"}
+
+
+def test_labels_go_along_with_a_new_name_and_replace_none():
+    defect_labels.set_label(hand_with("unknown", "unknown"), [0, 1], "stain")
+    defect_labels.set_label(hand_with("unknown", product="board"), [0], "scratch")
+    defect_labels.rename("flange", "board")
+    defect_labels.rename("nothing", "board")
+    assert defect_labels.labels_of(hand_with("unknown", "unknown", product="board")) == {0: "scratch", 1: "stain"}
+    assert defect_labels.labels_of(hand_with("unknown")) == {0: "stain"}, "another part may still be called so"
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[1, 2]", '{"flange": "dent"}', "\udcff"])
 def test_a_damaged_file_counts_as_empty(workspace, damaged):
     (workspace / "kinds.json").write_bytes(damaged.encode("utf-8", "surrogateescape"))
     product = hand_with("dent")
