@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from inspect_core.audit.inspections import Inspection
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.folders import resolved
@@ -220,6 +222,19 @@ def compare_with_previous(
     if old.challenge_parts:
         notes.append(f"{pluralise(len(old.challenge_parts), 'challenge part')} to be added again, from new photos.")
     return compare_verdicts(list(before.values()), list(after.values())), notes
+
+
+def newly_accepted(rows: Sequence[ResultRow], new: Recipe) -> list[str]:
+    """Return a sentence for each photo that was not accepted before it was learned, and now is.
+
+    rows: what the former recipe made of the photos; the new one scores each by what has not learned from it.
+    """
+    scores = {part.digest: part.score for part in new.calibration_photos}
+    return [
+        f"The limit would now accept {row.name}, score {row.score:.3g} before."
+        for row in rows
+        if row.score is not None and row.verdict != "accept" and scores.get(row.digest, np.inf) <= new.limits.review
+    ]
 
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:

@@ -17,6 +17,8 @@ from inspect_core.images.folders import labels_at, resolve_allowed_path, resolve
 from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.samples import GOOD, ScanError, pluralise
+from inspect_core.line.photo_inspection import inspect_photo, inspect_photos
+from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import VerdictChanges
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto
@@ -24,10 +26,17 @@ from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import stage
-from inspect_core.tuning.recipe_extension import LEARNED_FROM, compare_with_previous, extend_recipe, plan_extension
+from inspect_core.tuning.recipe_extension import (
+    LEARNED_FROM,
+    compare_with_previous,
+    extend_recipe,
+    newly_accepted,
+    plan_extension,
+)
 from inspect_core.ui import label_question, result_cache, shell
 from inspect_core.ui.photo_source import fingerprint, folder_at, readable_roots
-from inspect_core.verdict import VERDICT_PHRASES
+from inspect_core.verdict import OTHER_PRODUCT, VERDICT_PHRASES
+from inspect_core.whole_part.product_check import STOP
 
 MOST = 5000
 """Inspections that are judged again."""
@@ -40,12 +49,17 @@ ExtensionResult = tuple[Recipe, VerdictChanges, list[str], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A photo that may be learned; words: who says that it is good; defective: whether it is a known defect."""
+    """A photo that may be learned.
+
+    words: who says that it is good; defective: whether it is a known defect; overridden: whether the recipe rejected
+    it, and a person then accepted it.
+    """
 
     name: str
     path: Path
     words: str = ""
     defective: bool = False
+    overridden: bool = False
 
 
 def section(recipe: Recipe, key: str) -> None:
@@ -79,6 +93,8 @@ def _in_folder(folder: Path, key: str) -> list[Candidate]:
     if not choice.is_clear:
         return []
     photos = photos_in([folder], readable_roots())
+    if not photos:
+        raise ScanError(f"There are no photos in “{folder.name}”; choose the folder that holds the good parts")
     labels = labels_at([folder], choice.reading)
     labelled = [(name, path, labels.get(resolved(path), GOOD)) for name, path in photos]
     return [
@@ -97,8 +113,9 @@ def _work(recipe: Recipe, photos: list[tuple[str, Path]], defects: dict[Path, st
     task = plan_extension(recipe, photos, roots, past_inspections, labels=defects)
     new, study = extend_recipe(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
     old = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
-    changes, notes = compare_with_previous(task, old, new, study, past_inspections, stage(job.report, 0.9, 1.0))
-    return new, changes, [*task.sentences(), *notes], task.defective
+    changes, notes = compare_with_previous(task, old, new, study, past_inspections, stage(job.report, 0.9, 0.97))
+    accepted = newly_accepted([inspected.row for inspected in inspect_photos(old, photos)], new)
+    return new, changes, [*task.sentences(), *accepted, *notes], task.defective
 
 
 def _shown(recipe: Recipe, result: ExtensionResult, key: str, subject: tuple) -> None:
@@ -134,8 +151,9 @@ def _shown(recipe: Recipe, result: ExtensionResult, key: str, subject: tuple) ->
 
 
 def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
-    path, author = workspace.free_recipe_path(new.product), new.provenance.author
-    saved = save_recorded(new.with_reason(reason), path, recipe.limits, reason=reason, user=author)
+    author = new.provenance.author
+    with workspace.free_recipe_path(new.product) as path:
+        saved = save_recorded(new.with_reason(reason), path, recipe.limits, reason=reason, user=author)
     st.toast(shell.escape(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
 
 
@@ -146,9 +164,13 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
     known = {} if recipe.teaching_record is None else {photo.digest: photo for photo in recipe.teaching_record.photos}
     with st.spinner("Reading the photos…"):
         scanned = [_looked_at(str(part.path), part.path.stat().st_mtime_ns, recipe.depth) for part in candidates]
+        rows = [
+            _judged(str(part.path), part.path.stat().st_mtime_ns, str(recipe.digest), recipe) for part in candidates
+        ]
+    tested = {row.digest for row in recipe.test_photos}
     described = [
-        _described(candidate, known.get(digest), digest in {row.digest for row in recipe.test_photos})
-        for candidate, (digest, _) in zip(candidates, scanned, strict=True)
+        _described(candidate, known.get(digest), row, is_tested=digest in tested)
+        for candidate, (digest, _), row in zip(candidates, scanned, rows, strict=True)
     ]
     shown = shell.paginate(range(len(candidates)), SHOWN, f"learn-page-{key}")
     for first in range(0, len(shown), ACROSS):
@@ -168,19 +190,45 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
     ]
 
 
-def _described(candidate: Candidate, photo: TeachingPhoto | None, is_tested: bool) -> tuple[str, bool]:
-    """Return what is known of a photo, and whether it is chosen to begin with: a known defect never is.
+def _described(
+    candidate: Candidate, photo: TeachingPhoto | None, row: ResultRow, *, is_tested: bool
+) -> tuple[str, bool]:
+    """Return what is known of a photo, and whether it is chosen to begin with: never a known defect, another product,
+    or a part that the recipe rejected and a person accepted.
 
-    photo: what the recipe was taught with it as; is_tested: whether it is a test photo.
+    photo: what the recipe was taught with it as; row: what the recipe makes of it, its product check as strict as it
+    can be; is_tested: whether it is a test photo.
     """
     words = [candidate.words]
+    is_foreign = row.reason == OTHER_PRODUCT
+    if is_foreign:
+        words.append("shows another product, so it is not ticked")
+    elif row.score is not None:
+        words.append(f"score {row.score:.3g}, {VERDICT_PHRASES[row.verdict]}")
+    else:
+        words.append(row.reason)
+    if candidate.overridden:
+        words.append("learned, it would raise the limit, so it is not ticked")
     if photo is not None:
         words.append("learned before" if photo.subset in LEARNED_FROM else f"known as {photo.label}")
     if is_tested:
         words.append("a test photo, which leaves the test photos")
     is_defect = candidate.defective or (photo is not None and photo.label != GOOD)
     is_learned = photo is not None and photo.subset in LEARNED_FROM
-    return "; ".join(filter(None, words)) or "nothing known of it", not is_defect and not is_learned
+    is_doubtful = is_foreign or candidate.overridden or row.score is None
+    return "; ".join(filter(None, words)), not (is_defect or is_learned or is_doubtful)
+
+
+@st.cache_data(max_entries=5000, show_spinner=False)
+def _judged(path: str, written: int, digest: str, _recipe: Recipe) -> ResultRow:
+    """Return what a recipe makes of a photo, its product check stopping what it takes for another product."""
+    return inspect_photo(_strict(digest, _recipe), Path(path).name, Path(path)).row
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _strict(digest: str, _recipe: Recipe) -> LoadedRecipe:
+    check = _recipe.product_check and _recipe.product_check.with_mode(STOP)
+    return LoadedRecipe(replace(_recipe, product_check=check), loaded_backbone(_recipe.backbone))
 
 
 @st.cache_data(max_entries=2000, show_spinner=False)
@@ -205,7 +253,10 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
                 and inspection.final_verdict == "accept"
             ):
                 candidates[inspection.digest] = Candidate(
-                    inspection.name, Path(inspection.path), f"{VERDICT_PHRASES[inspection.verdict]}, then marked good"
+                    inspection.name,
+                    Path(inspection.path),
+                    f"{VERDICT_PHRASES[inspection.verdict]}, then marked good",
+                    overridden=inspection.verdict == "reject",
                 )
         for entry in log.entries(kind=RELABELLED, newest=MOST):
             name, digest = str(entry.facts.get("name")), str(entry.facts.get("digest"))
