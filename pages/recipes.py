@@ -10,6 +10,7 @@ shell.gate("pages/recipes.py")
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
     st.title("Recipes", width="content")
     recipe_panels.add_from_file()
+recipe_panels.show_unsaved()
 paths = saved_recipes.paths()
 if not paths:
     saved_recipes.show_no_recipes()

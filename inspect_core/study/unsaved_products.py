@@ -101,9 +101,12 @@ class UnsavedProduct:
 
 @dataclass(frozen=True)
 class OpenProduct:
-    """A line of the list of open products; opened_at and thumbnail as of `UnsavedProduct`, problem: why it cannot be
-    opened, or is not on disk; interrupted: whether its teaching was, so that there is nothing to open; detector: ""
-    where it is not known; fit: another one after each refit.
+    """A line of the list of open products; opened_at and thumbnail as of `UnsavedProduct`.
+
+    saved: whether a recipe holds it as it is; recipe: digest of the one that it was saved as last, "" for none;
+    changed_at: when it was changed last; problem: why it cannot be opened, or is not on disk; interrupted: whether its
+    teaching was, so that there is nothing to open; detector: "" where it is not known; fit: another one after each
+    refit.
     """
 
     id: str
@@ -111,6 +114,8 @@ class OpenProduct:
     opened_at: float
     thumbnail: bytes
     saved: bool = False
+    recipe: str = ""
+    changed_at: float = 0.0
     problem: str = ""
     interrupted: bool = False
     detector: str = ""
@@ -128,16 +133,18 @@ class UnsavedProductStore:
     def keep(self, line: OpenProduct, unsaved: UnsavedProduct, freeze: Callable[[], Recipe] | None) -> None:
         """Write a product, each file in one step; freeze: makes its recipe, None leaves the one that is there.
 
-        Why it cannot be kept, as when all would take more than MOST_BYTES, is said in its line.
+        Why it cannot be kept, as when all would take more than MOST_BYTES, is said in its line; what is there of it
+        already stays.
         """
         problem = ""
         folder = self._folder / line.id
+        is_new = not folder.exists()
         try:
             if freeze is not None:
                 recipe_file.save(freeze(), folder / RECIPE)
             with atomic_replace(folder / PART) as new:
                 new.write_bytes(_packed(unsaved))
-            if self._bytes() > MOST_BYTES:
+            if is_new and self._bytes() > MOST_BYTES:
                 shutil.rmtree(folder)
                 raise ValueError(f"unsaved products may use at most {MOST_BYTES >> 30} GB")
         except (ValueError, TypeError, OSError) as error:
@@ -213,7 +220,13 @@ def _line_of(folder: Path) -> OpenProduct:
     interrupted = not (folder / RECIPE).exists()
     detector = unsaved.order.method or ""
     return OpenProduct(
-        folder.name, unsaved.product, unsaved.opened_at, unsaved.thumbnail, interrupted=interrupted, detector=detector
+        folder.name,
+        unsaved.product,
+        unsaved.opened_at,
+        unsaved.thumbnail,
+        changed_at=(folder / PART).lstat().st_mtime,
+        interrupted=interrupted,
+        detector=detector,
     )
 
 

@@ -1,11 +1,13 @@
 """The open products of this server, for all sessions, so a closed tab or a restart loses nothing.
 
-The few used last are in memory, those not saved as recipes also on disk (`study.unsaved_products`), where they stay
-until they are saved or closed. Sessions, callbacks, fragments and jobs hold ids and look the product up when they need
-it; a product that leaves the memory is freed. A session that has taken none yet gets the one used last.
+The few used last are in memory, those that no recipe holds as they are also on disk (`study.unsaved_products`), where
+they stay until they are saved or closed. What a page changes is written a moment later, by a timer.
+Sessions, callbacks, fragments and jobs hold ids and look the product up when they need it; a product that leaves the
+memory is freed. A session that has taken none yet gets the one used last.
 """
 
 import threading
+import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
@@ -25,6 +27,8 @@ from inspect_core.ui import uploads
 from inspect_core.ui.taught_product import TaughtProduct
 
 SIZE = 6
+WRITE_AFTER_S = 1.0
+"""Seconds from the first change of a product to its writing: a slider that moves is written once."""
 _KEY = "in_hand"
 _IN_RECIPE = ("study", "product", "product_check", "defect_types", "known_cases", "mm_per_pixel")
 
@@ -38,6 +42,8 @@ class _Store:
     def __init__(self) -> None:
         self.changing = threading.RLock()
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._due: dict[str, bool] = {}
         self.items: OrderedDict[str, TaughtProduct] = OrderedDict()
         self.unsaved = UnsavedProductStore(workspace.open_folder())
 
@@ -61,8 +67,34 @@ class _Store:
         with self._lock:
             return next(reversed(self.items.values()), None)
 
-    def keep(self, product: TaughtProduct, *, make_recipe: bool) -> None:
-        """Write a product that is not saved to disk; make_recipe: with its recipe."""
+    def keep_soon(self, taught_id: str, *, make_recipe: bool) -> None:
+        """Have a product that was changed written to disk, or deleted there once it is saved."""
+        with self._lock:
+            is_first = not self._due
+            self._due[taught_id] = make_recipe or self._due.get(taught_id, False)
+        if is_first:
+            timer = threading.Timer(WRITE_AFTER_S, self.flush)
+            timer.daemon = True
+            timer.start()
+
+    def flush(self) -> None:
+        """Write what is due."""
+        with self._writing:
+            with self._lock:
+                due, self._due = self._due, {}
+                products = [(self.items[key], make_recipe) for key, make_recipe in due.items() if key in self.items]
+            for product, make_recipe in products:
+                if product.is_saved:
+                    self.unsaved.drop(product.id)
+                elif product.can_be_taught_again:
+                    self._keep(product, make_recipe=make_recipe or product.id not in self.unsaved.lines)
+
+    def keep(self, product: TaughtProduct) -> None:
+        """Write a product that is not saved to disk at once, with its recipe."""
+        with self._writing:
+            self._keep(product, make_recipe=True)
+
+    def _keep(self, product: TaughtProduct, *, make_recipe: bool) -> None:
         scored = product.scored
         known = (
             product.product,
@@ -79,7 +111,8 @@ class _Store:
     def close(self, taught_id: str) -> None:
         with self._lock:
             self.items.pop(taught_id, None)
-        self.unsaved.drop(taught_id)
+        with self._writing:
+            self.unsaved.drop(taught_id)
 
 
 @st.cache_resource(show_spinner=False)
@@ -89,7 +122,10 @@ def _store() -> _Store:
 
 def open_products() -> list[OpenProduct]:
     """Return the open products of this server, the latest first."""
-    lines = {product.id: _line(product) for product in list(_store().items.values())} | _store().unsaved.lines
+    lines = dict(_store().unsaved.lines)
+    for product in list(_store().items.values()):
+        problem = lines[product.id].problem if product.id in lines else ""
+        lines[product.id] = replace(_line(product), problem=problem)
     return sorted(lines.values(), key=lambda product: product.opened_at, reverse=True)
 
 
@@ -106,7 +142,7 @@ def put(product: TaughtProduct, *, keep: bool = True) -> str:
     store = _store()
     with store.changing:
         if keep and not product.is_saved:
-            store.keep(product, make_recipe=True)
+            store.keep(product)
         store.put(product)
     return product.id
 
@@ -156,16 +192,17 @@ def change(taught_id: str, make_change: Callable[[TaughtProduct], TaughtProduct]
         if product is None:
             return None
         changed = make_change(product)
+        if changed.contents() != product.contents():
+            changed = replace(changed, changed_at=time.time())
         store.put(changed)
-        if changed.is_saved:
-            store.unsaved.drop(taught_id)
-        else:
-            other = any(getattr(changed, name) is not getattr(product, name) for name in _IN_RECIPE)
-            recipe_changed = (
-                other or changed.scored.areas != product.scored.areas or taught_id not in store.unsaved.lines
-            )
-            store.keep(changed, make_recipe=recipe_changed)
+        other = any(getattr(changed, name) is not getattr(product, name) for name in _IN_RECIPE)
+        store.keep_soon(taught_id, make_recipe=other or changed.scored.areas != product.scored.areas)
         return changed
+
+
+def flush() -> None:
+    """Write what was changed last, at once."""
+    _store().flush()
 
 
 def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
@@ -227,6 +264,7 @@ def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduc
 
 def _line(product: TaughtProduct) -> OpenProduct:
     line = OpenProduct(product.id, product.product, product.opened_at, _thumbnail(product), product.is_saved)
+    line = replace(line, recipe=product.recipe_digest, changed_at=product.changed_at)
     return replace(line, detector=JOIN.join(view.method for view in product.scored.views), fit=product.fit)
 
 

@@ -12,7 +12,7 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study import unsaved_products
 from inspect_core.study.unsaved_products import OpenProduct
-from inspect_core.ui import open_product_store, open_recipe, shell, teaching_job
+from inspect_core.ui import open_product_store, open_recipe, saved_recipes, shell, teaching_job
 from inspect_core.ui.taught_product import TaughtProduct
 
 THUMBNAIL = 36  # pixels of the longer side
@@ -29,7 +29,7 @@ def in_sidebar() -> None:
         detector = title_of(entry.detector, is_short=True) if entry.detector and names[entry.product] > 1 else ""
         _show(entry, detector, chosen=product is not None and entry.id == product.id)
     if product is not None:
-        if product.is_saved:
+        if product.recipe_digest:
             st.caption(shell.escape(product.describe() + _state(product)))
         st.caption(f"Runs on {shell.escape(product.extractor.backbone.engine)}")
 
@@ -52,9 +52,7 @@ def open_last() -> bool:
 def _show(entry: OpenProduct, detector: str, *, chosen: bool) -> None:
     """Show one product, with what can be done with it; detector: named where another product has the same name."""
     name = shell.escape(entry.product)
-    state = "saved" if entry.saved else "not saved"
-    if entry.interrupted:
-        state = "teaching was interrupted"
+    state = "teaching was interrupted" if entry.interrupted else _state_of(entry)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if entry.thumbnail:
             st.image(entry.thumbnail, width=THUMBNAIL, alt=f"A good part of {name}")
@@ -63,7 +61,8 @@ def _show(entry: OpenProduct, detector: str, *, chosen: bool) -> None:
             widget_key = f"open-{entry.id}-sidebar"
             closed = entry.interrupted or (bool(entry.problem) and open_product_store.find(entry.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
-            st.caption(shell.escape(" · ".join(filter(None, (detector, state, _when(entry.opened_at))))))
+            when = _when(entry.changed_at or entry.opened_at)
+            st.caption(shell.escape(" · ".join(filter(None, (detector, state, when)))))
         action = "Delete" if closed else "Close"
         key = f"close-{entry.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
@@ -77,6 +76,10 @@ def _show(entry: OpenProduct, detector: str, *, chosen: bool) -> None:
     if now:
         _choose(entry)
         st.rerun()
+
+
+def _state_of(entry: OpenProduct) -> str:
+    return saved_recipes.state(entry.recipe, is_saved=entry.saved)
 
 
 def _choose(entry: OpenProduct) -> None:
@@ -100,19 +103,20 @@ def _close(entry: OpenProduct) -> None:
     if entry.saved or entry.interrupted:
         open_product_store.close(entry.id)
         st.rerun()
-    _ask(entry.id, entry.product)
+    _ask(entry.id, entry.product, _state_of(entry), is_changed=bool(entry.recipe))
 
 
 @st.dialog("Close without saving?")
-def _ask(taught_id: str, product: str) -> None:
-    st.markdown(f"**{shell.escape(product)}** is not saved as a recipe. Closing discards it in all windows.")
-    if st.button(
-        "Close without saving",
-        key=f"lose-{taught_id}",
-        type="primary",
-        on_click=open_product_store.close,
-        args=(taught_id,),
-    ):
+def _ask(taught_id: str, product: str, state: str, *, is_changed: bool) -> None:
+    lost = "these changes" if is_changed else "it"
+    words = f"**{shell.escape(product)}** is {shell.escape(state)}. Closing discards {lost} in all windows."
+    st.markdown(words)
+    row = st.container(horizontal=True)
+    take, at, icon = open_product_store.take, f"save_first-{taught_id}", ":material/inventory_2:"
+    if row.button("Save first", key=at, type="primary", icon=icon, on_click=take, args=(taught_id,)):
+        st.switch_page("pages/inspect.py")
+    close, at = open_product_store.close, f"lose-{taught_id}"
+    if row.button("Close without saving", key=at, type="tertiary", on_click=close, args=(taught_id,)):
         st.rerun()
 
 

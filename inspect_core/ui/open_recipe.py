@@ -87,7 +87,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         product_check=recipe.product_check,
         defect_types=recipe.defect_types,
         known_cases=recipe.known_cases,
-    )
+    ).as_saved()
 
 
 def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtProduct:

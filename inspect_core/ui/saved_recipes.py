@@ -44,6 +44,17 @@ def names(paths: Sequence[Path]) -> dict[Path, str]:
     return {path: _name(path, states) for path in paths}
 
 
+def state(digest: str, *, is_saved: bool) -> str:
+    """Return whether a recipe holds a product as it is: "saved", "not saved", "changed since draft 2".
+
+    digest: of the recipe that the product was saved as last, "" for none; is_saved: whether it holds all of it.
+    """
+    if is_saved or not digest:
+        return "saved" if is_saved else "not saved"
+    path = find(digest)
+    return f"changed since {'it was saved' if path is None else names([path])[path].rpartition(', ')[2]}"
+
+
 def _name(path: Path, states: dict[str, str]) -> str:
     try:
         product, digest = _facts(path, _written(path))

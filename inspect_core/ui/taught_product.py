@@ -23,7 +23,7 @@ from inspect_core.methods.registry import parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.scoring.anomaly_map import AREA, default_area
 from inspect_core.study.evaluation_scores import truth_masks
-from inspect_core.study.scored_photo import ScoredPhoto
+from inspect_core.study.scored_photo import ADDED, ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
@@ -75,8 +75,9 @@ class TaughtProduct:
     what a window set last, for the next one; detector_reason: why this detector, in a sentence; refit_of: id of the
     product that it was taught again from; before: the product before its last refit, for `undone`; comparison_config:
     the order of the comparison that it was taken from; teaching_config: the order it was taught by, where it was opened
-    again and has no study; mm_per_pixel: of the photos, None when not known; opened_at: when it came on the bench, in
-    seconds since 1970; fit: another one after each refit, for what is computed from its scores.
+    again and has no study; mm_per_pixel: of the photos, None when not known; opened_at, changed_at: when it came on the
+    bench and when it was changed last, in seconds since 1970; saved_contents: its `contents` when its recipe was saved
+    or opened; fit: another one after each refit, for what is computed from its scores.
     """
 
     product: str
@@ -100,6 +101,8 @@ class TaughtProduct:
     id: str = field(default_factory=new_id)
     fit: str = field(default_factory=new_id)
     opened_at: float = field(default_factory=time.time)
+    changed_at: float = field(default_factory=time.time)
+    saved_contents: tuple[object, ...] = ()
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
     @property
@@ -153,9 +156,37 @@ class TaughtProduct:
         return order.published(order.method) if self.as_published else order
 
     @property
+    def recipe_digest(self) -> str:
+        """Digest of the recipe in the workspace that it was last saved as, or opened from; "" without one."""
+        return str(self.recipe.digest) if self.recipe is not None and self.recipe.digest is not None else ""
+
+    @property
     def is_saved(self) -> bool:
-        """Whether it is a recipe in the workspace."""
-        return self.recipe is not None and self.recipe.digest is not None
+        """Whether a recipe in the workspace holds it as it is, with all that was set, drawn, added and labelled."""
+        return bool(self.recipe_digest) and self.contents() == self.saved_contents
+
+    def contents(self) -> tuple[object, ...]:
+        """Return all that is in a recipe, or decides about one, and that a user may change: to be compared."""
+        last, recipe = self.in_force, self.recipe
+        live = dict(self.scored.live if recipe is None else recipe.live_values) | dict(last.live)
+        mode = last.product_check_mode or (self.product_check.mode if self.product_check else OFF)
+        by_user = {
+            (photo.digest, photo.label)
+            for photo in self.scored.photos
+            if photo.subset == ADDED or photo.original_label is not None
+        }
+        limits = last.limits or (recipe and recipe.limits)
+        learned = self.defect_types, self.known_cases, self.mm_per_pixel
+        return self.fit, self.product, live, limits, mode, self.scored.areas, by_user, *learned
+
+    def as_saved(self) -> "TaughtProduct":
+        """Return it as the recipe that it was just saved as, or opened from, holds it."""
+        return replace(self, saved_contents=self.contents())
+
+    @property
+    def can_be_taught_again(self) -> bool:
+        """Whether the order that taught it is known."""
+        return self.study is not None or self.teaching_config is not None
 
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
         """Return the recipe of the product as it is; limits: None for those it began with, or its recipe's own.
@@ -176,8 +207,7 @@ class TaughtProduct:
 
     def describe(self) -> str:
         """Return one line: the recipe in use with its short digest, or that nothing was saved yet."""
-        digest = None if self.recipe is None else self.recipe.digest
-        return "not saved as a recipe yet" if digest is None else f"recipe {digest[:8]}"
+        return f"recipe {self.recipe_digest[:8]}" if self.recipe_digest else "not saved as a recipe yet"
 
     def pixels(self, position: int) -> np.ndarray:
         """Return (H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
@@ -190,13 +220,18 @@ class TaughtProduct:
     def photo(self, position: int) -> np.ndarray:
         """Return (H, W, 3) uint8 of one photo on the bench as taken, from its file; the last one stays in memory.
 
-        Raises ImageError for a photo that can no longer be read.
+        Raises ImageError for a photo that can no longer be read, and for a file that is another photo by now, which no
+        map or verdict here is of.
         """
         photo = self.scored.photos[position]
         image = self._memo.read
         if image is None or image[0] != photo.path:
             image = self._memo.read = None  # frees the last before the next is read
-            image = self._memo.read = photo.path, read(photo.path, photo.depth).pixels
+            picture = read(photo.path, photo.depth)
+            if picture.digest != photo.digest:
+                reason = "the file was replaced after it was inspected"
+                raise ImageError(photo.name, reason, "add it again to see its verdict, or teach again")
+            image = self._memo.read = photo.path, picture.pixels
         return image[1]
 
     def cache_photo(self, path: Path, pixels: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.folders import scan
 from inspect_core.images.listing import photos_in
-from inspect_core.images.photo_reader import read
+from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.line.confusion import escape_sentence, truths_of, with_truth
 from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.recipe import LoadedRecipe
@@ -42,6 +42,7 @@ def folder(workspace, product, monkeypatch):
 
 
 def restart() -> None:
+    open_product_store.flush()
     st.cache_resource.clear()
     st.cache_data.clear()
 
@@ -96,6 +97,7 @@ def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folde
     app = open_app("pages/inspect.py")
     assert [part.saved for part in open_product_store.open_products()] == [False, False]
     save_recipe(app)
+    open_product_store.flush()
     assert [path.name for path in folder.iterdir()] == [first]
     assert "saved ·" in words(app)
     press(app, f"close-{second}-sidebar")
@@ -105,6 +107,79 @@ def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folde
     press(app, f"lose-{first}")
     assert not list(folder.iterdir())
     assert "No product has been taught yet." in words(app)
+
+
+def test_what_changes_after_saving_is_told_and_asked_about(open_app, flange, folder):
+    key = open_product_store.put(another(flange))
+    app = open_app("pages/inspect.py")
+    assert "Not saved." in words(app)
+    save_recipe(app)
+    part = open_product_store.find(key)
+    assert "saved ·" in words(app.run())
+    slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
+    assert "Changed since draft 1." in words(app.run())
+    for page in ("pages/inspect.py", "pages/recipes.py"):
+        assert "changed since draft 1" in words(app.switch_page(page).run())
+    press(app, f"close-{key}-sidebar")
+    assert open_product_store.find(key) is not None
+    assert "Closing discards these changes" in words(app)
+    press(app, f"save_first-{key}")
+    assert app.session_state["in_hand"] == key
+    app.switch_page("pages/inspect.py").run()  # as the button does in a browser
+    assert slider(app, "k", part).value == part.scored.stops("k")[2], "with what was set"
+    save_recipe(app, reason="finer")
+    assert "saved ·" in words(app.run())
+    slider(app, "k", part).set_value(part.scored.stops("k")[3]).run()
+    slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
+    assert "saved ·" in words(app.run()), "as the recipe has it again"
+    open_product_store.change(key, lambda product: product.with_areas(CORNER))
+    assert "changed since draft 2" in words(app.run())
+    press(app, f"close-{key}-sidebar")
+    press(app, f"lose-{key}")
+    assert open_product_store.find(key) is None
+
+
+def test_moves_are_written_once_and_not_by_the_page(open_app, flange, folder, monkeypatch):
+    monkeypatch.setattr(open_product_store, "WRITE_AFTER_S", 1000)
+    part = open_product_store.find(open_product_store.put(another(flange)))
+    app, written, keep = open_app("pages/inspect.py"), [], unsaved_products.UnsavedProductStore.keep
+
+    def noted(store, line, unsaved, freeze):
+        if line.id == part.id:
+            written.append((unsaved.in_force.live["k"], freeze))
+        keep(store, line, unsaved, freeze)
+
+    monkeypatch.setattr(unsaved_products.UnsavedProductStore, "keep", noted)
+    for stop in part.scored.stops("k")[1:4]:
+        slider(app, "k", part).set_value(stop).run()
+    assert written == []
+    open_product_store.flush()
+    assert written == [(stop, None)], "the last one, without the recipe, which did not change"
+    open_product_store.flush()
+    assert len(written) == 1
+
+
+def test_what_is_kept_of_a_product_stays_when_room_ends(flange, folder, monkeypatch):
+    key = open_product_store.put(another(flange))
+    recipe = (folder / key / unsaved_products.RECIPE).read_bytes()
+    monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
+    open_product_store.change(key, lambda product: replace(product, notes=("changed",)))
+    open_product_store.flush()
+    assert (folder / key / unsaved_products.RECIPE).read_bytes() == recipe
+    (line,) = open_product_store.open_products()
+    assert line.problem == ""
+
+
+def test_a_photo_replaced_after_teaching_is_not_shown_as_judged(flange, product, tmp_path):
+    photos = shutil.copytree(product, tmp_path / "photos")
+    study = Study(scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
+    part = fitted_product.product_from_study("moved", study.fit())
+    first, second = (part.scored.photos[i].path for i in (0, 1))
+    assert part.photo(1).shape == part.photo(0).shape
+    shutil.copy(first, second)
+    with pytest.raises(ImageError, match="the file was replaced after it was inspected; add it again"):
+        part.photo(1)
+    assert part.photo(0).size
 
 
 def test_damaged_products_are_listed_and_never_opened(open_app, flange, folder, tmp_path):
@@ -283,7 +358,7 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, flange, folder, mo
 def test_saved_products_leave_memory_first(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(open_product_store, "SIZE", 2)
     unsaved_id = open_product_store.put(another(flange))
-    saved = replace(another(flange), recipe=replace(flange.study.recipe(), digest="0" * 64))
+    saved = replace(another(flange), recipe=replace(flange.study.recipe(), digest="0" * 64)).as_saved()
     open_product_store.put(saved)
     last = open_product_store.put(another(flange))
     assert [open_product_store.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]

@@ -6,7 +6,8 @@ import streamlit as st
 
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
-from inspect_core.ui import open_product_store, saved_recipes, shell
+from inspect_core.study.unsaved_products import InForce
+from inspect_core.ui import defect_labels, open_product_store, saved_recipes, shell
 from inspect_core.ui.session import SessionSettings
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
@@ -16,7 +17,7 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
     """Save what is in force as a recipe in the workspace; from an opened recipe, a revision with it as its parent."""
     if product.study is None and product.recipe is None:
         return
-    state = f"{product.id}-{product.recipe and product.recipe.digest}"  # another one once it is saved: closed and empty
+    state = f"{product.id}-{product.recipe_digest}"  # another one once it is saved: closed and empty
     with st.popover("Save as recipe", icon=":material/inventory_2:", width="stretch", key=f"saving-{state}"):
         name = st.text_input("Name", value=product.product, max_chars=60, key=f"recipe_name-{state}")
         placeholder = "e.g. first release, new lamp"
@@ -28,13 +29,23 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
             provenance = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
             check = settings.product_check(product)
             recipe = product.to_recipe(limits, settings.live, product_check=check, **provenance)
-            path = workspace.free_recipe_path(name.strip())
-            before = product.recipe.limits if product.recipe is not None and product.is_saved else None
+            before = product.recipe.limits if product.recipe is not None and product.recipe_digest else None
             try:
-                saved = save_recorded(recipe, path, before, reason=provenance["reason"], user=provenance["author"])
+                with workspace.free_recipe_path(name.strip()) as path:
+                    saved = save_recorded(recipe, path, before, reason=provenance["reason"], user=provenance["author"])
             except OSError as error:
                 st.error(f"Not saved: {shell.escape(error.strerror or error)}", icon=":material/error:")
                 return
-            open_product_store.change(product.id, lambda current: replace(current, recipe=saved, product=name.strip()))
+
+            def as_saved(current: TaughtProduct) -> TaughtProduct:
+                by_hand = settings.limits is not None
+                mode = settings.product_check_mode
+                last = InForce(dict(settings.live), limits, by_hand, current.in_force.set_on, mode)
+                return replace(current, recipe=saved, product=name.strip(), in_force=last).as_saved()
+
+            defect_labels.rename(product.product, name.strip())
+            open_product_store.change(product.id, as_saved)
             st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
+    words = saved_recipes.state(product.recipe_digest, is_saved=product.is_saved)
+    st.caption(shell.escape(f"{words[0].upper()}{words[1:]}."))

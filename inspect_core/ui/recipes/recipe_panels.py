@@ -22,7 +22,7 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.scoring.counts import counts_sentence
-from inspect_core.ui import open_recipe, saved_recipes, shell, weights_panel
+from inspect_core.ui import open_product_store, open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
 from inspect_core.ui.recipes.recipe_table import RecipeSummary
 
@@ -74,6 +74,15 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
             if tab.open:
                 with tab:
                     show()
+
+
+def show_unsaved() -> None:
+    """Say that no recipe holds the open product as it is, where that is so."""
+    product = open_product_store.current()
+    if product is not None and not product.is_saved:
+        state = saved_recipes.state(product.recipe_digest, is_saved=False)
+        words = f"**{shell.escape(product.product)}** is {shell.escape(state)}. Save it on Inspect to find it here."
+        st.info(words, icon=":material/edit_note:")
 
 
 def damaged(path: Path, reason: str) -> None:
