@@ -136,7 +136,7 @@ class Alignment:
         names = ("x", "y", "angle", "scale", "share", "correlation")
         x, y, angle, scale, share, correlation = (self.ranges[name] for name in names)
         sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
-        needs = f"at least {max(share.low, 0):.0%} of its features must match the reference"
+        needs = f"At least {max(share.low, 0):.0%} of the part's features must match the reference"
         if self.outlined:
             needs = f"Its outline must correlate with that of the reference by {correlation.low:.2f} or more"
         elif correlation.low > -1:

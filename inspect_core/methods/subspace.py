@@ -30,8 +30,8 @@ Q = Control(
     "q: explained variance",
     "share of the good patches' variance, by the first q components",
     "higher tolerates more",
-    "Higher tolerates more normal variation, so only unusual patches score high; too high also tolerates defects. "
-    "The score is what the first q components cannot explain. Every value comes from the same fit.",
+    "Only unusual patches then score high; too high also tolerates defects. The score is what the first q components "
+    "cannot explain. Every value comes from the same fit.",
 )
 
 EXPLAINED_VARIANCE = Option(

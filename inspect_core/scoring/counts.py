@@ -171,7 +171,8 @@ def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, 
         clauses.append(_sent_to_review(counts))
     sentence = ", ".join(clauses) + (f"; {', '.join(counts.to_sort)}, sort by hand" if counts.to_sort else "")
     note = " These parts also set the limit." if limit_set_on_these else ""
-    aside = f" {relabelled} relabelled, not counted." if relabelled else ""
+    counted = "it" if relabelled == 1 else "them"
+    aside = f" {relabelled} relabelled; teach again to count {counted}." if relabelled else ""
     return f"{sentence[0].upper()}{sentence[1:]}.{note}{aside}"
 
 

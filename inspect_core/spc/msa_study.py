@@ -128,7 +128,8 @@ def parts_of(text: str) -> tuple[StudyPart, ...]:
         if not line.strip():
             continue
         if not name or truth.lower() not in WORDS:
-            raise ValueError(f"line {number}: {line.strip()!r} is not a name, a comma and good or defective")
+            remedy = "write a name, a comma and good or defective, such as “1, good”"
+            raise ValueError(f"Line {number}, {line.strip()!r}: {remedy}")
         parts.append(StudyPart(name, WORDS[truth.lower()]))
     return tuple(parts)
 

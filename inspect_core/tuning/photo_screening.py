@@ -232,5 +232,5 @@ def _note_unlike(findings_by_photo: list[list[Finding]], unlike: np.ndarray) -> 
     for photo_findings, ratio, distance in zip(findings_by_photo, unlike.tolist(), apart.tolist(), strict=True):
         if distance > STANDS_OUT:
             photo_findings.append(
-                Finding(UNLIKE, f"Unusual: its peak score is {ratio:.1f} times the median of the others.")
+                Finding(UNLIKE, f"Unusual: its most unusual spot scores {ratio:.1f} times as high as usual.")
             )

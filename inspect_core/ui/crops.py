@@ -20,7 +20,7 @@ from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import picture_of
 from inspect_core.whole_part.training_crops import boxes_of_mask
 
-REGION, WHOLE = "Most anomalous region", "Whole part"
+REGION, WHOLE = "Most unusual area", "Whole part"
 """The words for what to look at."""
 
 

@@ -347,6 +347,7 @@ def _collect() -> None:
         elif job.state is JobState.CANCELLED:
             st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
+            st.session_state.pop("job_problem", None)
             open_product_store.take(job.result)
             st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")

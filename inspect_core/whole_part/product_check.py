@@ -124,7 +124,7 @@ class ProductCheck:
         if not self.is_on:
             return None
         if as_finite_number(score, name="the product check's score") <= self.limit:
-            return ProductCheckResult(False, False, "Product OK.", score)
+            return ProductCheckResult(False, False, "Right product.", score)
         stops = self.mode == STOP
         finding = "so the recipe rejects it" if stops else "so do not rely on the verdict"
         figures = f"(product check {score:.2f}, limit {self.limit:.2f})"

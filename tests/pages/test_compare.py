@@ -58,7 +58,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
     app.session_state["compare_table"] = {"selection": {"rows": [1]}}
     app.run()
-    press(app, "Open By location on Inspect")
+    press(app, "Open this detector on Inspect")
     assert opened == ["pages/inspect.py"]
     wait_for_job()
     assert shell.jobs().current.error == ""

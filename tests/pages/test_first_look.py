@@ -73,7 +73,7 @@ def test_findings_are_shown_and_excluded_photos_not_taught(screened_app, orders,
     assert "3 of 18 good photos are unusual." in words(screened_app)
     assert "sharpness 34%" in words(screened_app)
     assert "as \\*x\\*" in words(screened_app)
-    assert "Peak score\\: 1.20 times the median" in words(screened_app)
+    assert "scores 1.20 times as high as usual" in words(screened_app)
     assert len(boxes(screened_app)) == 18
     names, left_out = teach_remaining(screened_app, orders)
     assert len([name for name in names if "good" in name]) == 18

@@ -51,7 +51,7 @@ def test_relabelled_part_is_not_counted_and_is_taught_again(open_app, in_the_han
         return drawn[-1].sentence
 
     before = drawn[-1].sentence
-    assert say("good", 1.0).endswith("1 relabelled, not counted.")
+    assert say("good", 1.0).endswith("1 relabelled; teach again to count it.")
     assert drawn[-1].payload()["parts"][position]["counted"] == ""
     assert f"{photos[position].name} is good" in words(app).replace("\\", "")
     with AuditLog.open() as log:

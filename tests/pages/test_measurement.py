@@ -57,7 +57,7 @@ def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
         press(app, f"judge-{stem}-{part}-{trial}")
         assert len(msa_study.load(stem).appraisals) == 3 * trial
     assert "has completed all trials." in " ".join(element.value for element in app.success)
-    assert "Results stay hidden while the parts are appraised: 6 calls are missing." in words(app)
+    assert "Results stay hidden while the parts are appraised: 6 appraisals to go." in words(app)
     assert "distinct categories" not in words(app)
     app.toggle(key=f"ended-{stem}").set_value(True).run()
     assert "distinct categories" in words(app)

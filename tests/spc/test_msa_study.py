@@ -36,7 +36,7 @@ def finished(begun: MsaStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[Appraisa
 
 def test_tray_is_read_by_line_and_a_useless_study_refused():
     assert (StudyPart("1", False), StudyPart("2", False), StudyPart("3", True)) == TRAY
-    with pytest.raises(ValueError, match="line 2: '2 good' is not"):
+    with pytest.raises(ValueError, match="Line 2, '2 good': write a name"):
         parts_of("1, good\n2 good")
     for changed, why in (
         ({"parts": TRAY[:2]}, "the study needs good and defective parts,"),

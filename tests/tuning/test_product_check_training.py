@@ -38,7 +38,7 @@ def test_product_check_stops_other_products_only(study, backbone, product, tmp_p
     save(study.recipe(product_check=product_check), tmp_path / "guarded.zip")
     recipe = load(tmp_path / "guarded.zip")
     own_verdict = inspect(read(next((product / "test/good").iterdir())).pixels, recipe, backbone=backbone)
-    assert "Product OK." in own_verdict.product_check
+    assert "Right product." in own_verdict.product_check
     other = inspect(read(SAMPLES / "linen/test/good/part_060.jpg").pixels, recipe, backbone=backbone)
     assert (other.verdict, other.reason, own_verdict.reason) == ("reject", "other product", None)
     assert "does not look like" in other.product_check

@@ -35,7 +35,7 @@ def test_another_product_trips_and_new_good_parts_do_not(fused):
     assert not any(check.is_foreign or check.rejects for check in known)
     assert all(check.is_foreign and check.rejects for check in stopped)
     assert all("does not look like" in check.sentence for check in stopped)
-    assert all("Product OK." in check.sentence for check in known)
+    assert all("Right product." in check.sentence for check in known)
     warned = product_check.with_mode("warn").judge(strange[0])
     assert (warned.is_foreign, warned.rejects) == (True, False)
 

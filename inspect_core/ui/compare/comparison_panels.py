@@ -108,7 +108,7 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
 
 def _put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     words = "Opens these photos on Inspect with the selected detector as fitted here."
-    if st.button(f"Open {shell.escape(row.title)} on Inspect", key="compare_bench", type="primary", help=words):
+    if st.button("Open this detector on Inspect", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(JobRejected):
             comparison_jobs.put_on_bench(product, row)
             st.switch_page("pages/inspect.py")

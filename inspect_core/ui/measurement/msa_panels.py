@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
+from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import page
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.runtime.jobs import device_lock
@@ -128,7 +129,7 @@ def of_one(stem: str) -> None:
         else:
             _photograph(stem, study, *turn)
     if missing:
-        st.caption(f"Results stay hidden while the parts are appraised: {missing} calls are missing.")
+        st.caption(f"Results stay hidden while the parts are appraised: {pluralise(missing, 'appraisal')} to go.")
 
 
 def _photograph(stem: str, study: MsaStudy, part: msa_study.StudyPart, trial: int) -> None:

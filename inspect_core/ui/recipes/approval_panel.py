@@ -66,7 +66,7 @@ def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -
         _difference(words, digest, other, recipe)
     if not others:
         first = "This is the approved version; it has no parent." if approved == recipe.digest else ""
-        st.caption(first or "No version is approved yet, and this one has no parent.")
+        st.caption(first or "First version; nothing to compare with.")
     _changes(recipe)
 
 

@@ -46,8 +46,9 @@ COMPARED, JOINED = "compared", "joined"
 TITLES = {COMPARED: "Automatic", JOINED: "Location and texture"}
 TITLES |= {name: METHODS[name].title for name in OFFERED}
 WHEN = (
-    f"By how your parts lie; with ten or more known defects, the one of {len(CANDIDATES)} that separates them best.",
-    f"Adds the maps of “{METHODS[DEFAULT_METHOD].title}” and of a texture detector.",
+    f"Chosen from the position of your parts. With ten or more known defects, Loupe tries {len(CANDIDATES)} detectors "
+    "and keeps the best.",
+    f"Combines “{METHODS[DEFAULT_METHOD].title}” with a texture detector.",
     *(METHODS[name].use_case for name in OFFERED),
 )
 REFERENCES = "; ".join(f"{METHODS[name].title}: {METHODS[name].reference}" for name in OFFERED)

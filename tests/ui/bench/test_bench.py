@@ -58,7 +58,7 @@ def test_counted_parts_are_test_photos_else_limit_photos() -> None:
     ]  # fmt: skip
     with_test_parts = [*parts, ("e", "good", "test", None, 4.0), ("f", "dent", "test", None, 4.0)]
     for shown_parts, counted, sets_limit, misses in (
-        (parts, ["good", "", "", ""], True, " 1 relabelled, not counted."),
+        (parts, ["good", "", "", ""], True, " 1 relabelled; teach again to count it."),
         (with_test_parts, ["", "", "", "", "good", "defect"], False, "misses 0 of 1 defect"),
         (with_test_parts[3:], ["", "good", "defect"], True, "misses 0 of 1 defect"),
     ):

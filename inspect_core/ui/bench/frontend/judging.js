@@ -119,7 +119,7 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
   ];
   const sentence = clauses.join(", ") + (toSort.length ? `; ${toSort.join(", ")}, sort by hand` : "");
   const note = limitSetOnThese ? " These parts also set the limit." : "";
-  const aside = relabelled ? ` ${relabelled} relabelled, not counted.` : "";
+  const aside = relabelled ? ` ${relabelled} relabelled; teach again to count ${relabelled === 1 ? "it" : "them"}.` : "";
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}${aside}`;
 }
 
