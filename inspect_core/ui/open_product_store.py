@@ -141,7 +141,7 @@ def put(product: TaughtProduct, *, keep: bool = True) -> str:
     """
     store = _store()
     with store.changing:
-        if keep and not product.is_saved:
+        if keep and not product.is_saved and product.can_be_taught_again:
             store.keep(product)
         store.put(product)
     return product.id
