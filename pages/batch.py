@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import batch_store, saved_recipes, shell
+from inspect_core.ui import batch_store, saved_recipes, shell, watch_store
 from inspect_core.ui.batch import batch_form, batch_jobs, batch_results, watch_panel
 
 FOLDER, WATCH = "Inspect a folder", "Watch a folder"
@@ -10,7 +10,7 @@ FOLDER, WATCH = "Inspect a folder", "Watch a folder"
 shell.gate("pages/batch.py")
 
 st.title("Batch")
-first = WATCH if shell.jobs().unqueued_jobs else FOLDER
+first = WATCH if shell.jobs().unqueued_jobs or watch_store.interrupted() else FOLDER
 mode = st.segmented_control(
     "Mode", [FOLDER, WATCH], default=first, required=True, key="batch_mode", label_visibility="collapsed"
 )

@@ -62,6 +62,8 @@ def _in_words(kind: str, facts: Mapping) -> str:
         return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
     if kind == kinds.DRIFT:
         return f"{facts.get('words')} At {facts.get('name')}."
+    if kind == kinds.WATCH_INTERRUPTED:
+        return f"{facts.get('folder')} is not watched since {facts.get('stopped')}, as the server was stopped"
     if kind == kinds.RELABELLED:
         return f"{facts.get('name')}: {facts.get('before')} → {facts.get('after')}"
     if kind == kinds.RECIPE_STATE:

@@ -15,6 +15,7 @@ CHALLENGE = "challenge"
 CHALLENGE_OVERRIDE = "challenge override"
 RELABELLED = "part relabelled"
 DRIFT = "drift"
+WATCH_INTERRUPTED = "watch interrupted"
 CLOCK_SET_BACK = "clock set back"
 KINDS = (
     INSPECTION,
@@ -26,6 +27,7 @@ KINDS = (
     CHALLENGE_OVERRIDE,
     RELABELLED,
     DRIFT,
+    WATCH_INTERRUPTED,
     CLOCK_SET_BACK,
 )
 """Kinds of entries. The last one is written by the log itself."""

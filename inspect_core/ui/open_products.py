@@ -22,7 +22,7 @@ def in_sidebar() -> None:
     """Show all open products, and what is known of the one in use."""
     product = open_product_store.current()
     products = open_product_store.open_products()
-    if not products:
+    if not products and shell.active_job() is None:
         st.caption("No product has been taught yet.")
     names = Counter(entry.product for entry in products)
     for entry in products:

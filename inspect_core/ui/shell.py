@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState
-from inspect_core.ui import open_product_store
+from inspect_core.ui import open_product_store, watch_store
 
 POLL_SECONDS = 1.0
 """Twice as often, drawing the page takes two of 32 s from teaching the sample on two cores."""
@@ -242,6 +242,9 @@ def _watch(news: object) -> None:
         _queue(jobs().waiting)
     elif (ended := jobs().last_ended) is not None:
         st.caption(f"{escape(ended.title)}: {_ending(ended)}.")
+    for watch in watch_store.interrupted():
+        words = f"Watching for {watch.request.product}: stopped at {watch.when} by a restart. Resume it on Batch."
+        st.caption(f":material/visibility_off: {escape(words)}")
     for job in jobs().unqueued_jobs:
         st.caption(f":material/visibility: {escape(job.title)}: {escape(job.step)}.")
 

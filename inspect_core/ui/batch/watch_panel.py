@@ -11,10 +11,11 @@ from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS
 from inspect_core.line.watch_session import WatchSession
 from inspect_core.runtime.jobs import JobState
-from inspect_core.ui import saved_recipes, shell
+from inspect_core.ui import saved_recipes, shell, watch_store
 from inspect_core.ui.batch import batch_form, watches
 from inspect_core.ui.batch.watches import FolderWatch
 from inspect_core.ui.photo_source import folder_at
+from inspect_core.ui.watch_store import InterruptedWatch
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 SIDE = 480
@@ -32,7 +33,9 @@ ON_STOP = "Photos that arrive later stay in the folder and are inspected when yo
 
 
 def watch(saved: list[Path]) -> None:
-    """Show the watches that go on, those that have ended, and the form that starts one."""
+    """Show the watches that a restart has ended, those that go on, those that have ended, and the form for one."""
+    for interrupted in watch_store.interrupted():
+        _interrupted(interrupted)
     for watched in watches.all_watches():
         if watched.active and watched.job is not None:
             _line(watched.job.id)
@@ -140,6 +143,21 @@ def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:
             if content := _picture(watched, facts):
                 _image(content, SMALL, f"{facts['name']}: {_verdict_label(word)}")
             st.caption(f"{shell.escape(_verdict_label(word))}  \n{shell.escape(facts['name'])}")
+
+
+def _interrupted(watch: InterruptedWatch) -> None:
+    """Show a watch that a restart has ended, and going on with it."""
+    request = watch.request
+    with st.container(border=True):
+        places = f"{shell.escape(request.folder)} → {shell.escape(request.out)}"
+        st.markdown(f"**{shell.escape(request.product)}** · {places}")
+        st.warning(f"Stopped at {shell.escape(watch.when)} by a restart. New photos wait in the folder.")
+        row = st.container(horizontal=True)
+        with row, shell.errors_shown(ValueError, OSError):
+            if batch_form.start_button("Resume", f"watch_resume-{watch.id}"):
+                shell.begin(lambda: watches.resume(watch))
+        label, icon = "Do not resume", ":material/close:"
+        row.button(label, f"watch_forget-{watch.id}", icon=icon, on_click=watch_store.forget, args=(watch.id,))
 
 
 def _ended(watched: FolderWatch) -> None:

@@ -14,9 +14,11 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.watch import Watch, watching
 from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
 from inspect_core.recipe import Recipe
+from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
-from inspect_core.ui import shell
+from inspect_core.ui import saved_recipes, shell, watch_store
 from inspect_core.ui.inspected_photos import inspector_of
+from inspect_core.ui.watch_store import InterruptedWatch, WatchRequest
 from inspect_core.verdict import VERDICT_PHRASES
 
 WATCH = "watch"
@@ -62,8 +64,10 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
     digest = recipe.digest or ""
     watched = FolderWatch(recipe.product, folder, out, time.strftime("%H:%M"))
 
+    request = WatchRequest(recipe.product, file, digest, str(folder), str(out), user)
+
     def work(job: Job) -> None:
-        with watching(folder, out), AuditLog.open() as log:
+        with watching(folder, out), AuditLog.open() as log, watch_store.recorded(request) as is_alive:
             job.report(0.0, "loading the recipe")
             inspector, _ = inspector_of(file, digest)
             if inspector.digest != digest:
@@ -75,11 +79,25 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
             while True:
                 job.report(0.0, "paused" if shift.paused else in_words(shift))
                 shift.poll_folder()
+                is_alive()
                 time.sleep(POLL_SECONDS)
 
     title = f"Watching {folder.name} for {recipe.product}"
     watched.job = shell.jobs().run_unqueued(title, work, owner=user, subject=(WATCH, str(folder)))
     _watches()[:] = [other for other in all_watches() if other.folder != folder] + [watched]
+
+
+def resume(watch: InterruptedWatch) -> None:
+    """Go on with a watch that a restart has ended. Raises ValueError when its recipe is another one, or cannot be read,
+    JobRejected and OSError as `start`.
+    """
+    request = watch.request
+    path = workspace.recipes_folder() / request.recipe
+    recipe = saved_recipes.checked(path)
+    if recipe.digest != request.digest:
+        raise ValueError(f"{request.recipe} is another recipe by now; start the watch again below")
+    start(recipe, request.recipe, Path(request.folder), Path(request.out))
+    watch_store.forget(watch.id)
 
 
 def pause(job_id: str) -> None:
