@@ -23,8 +23,8 @@ class Inspection:
     could not be judged; verdict: one of ALL_VERDICTS, of Loupe; review, reject: limits in force; path: where the photo
     lay; release: digest of the export that judged it, "" for the recipe itself; photo_deviation: how the photo differs
     from those taught; never_accepted: what spoke against it whatever its score; region_x, region_y: middle of the most
-    anomalous region, as shares of the photo; override: the entry of the operator's verdict on it; inputs: what else was
-    measured on the photo, by name. A text that was not recorded is "".
+    anomalous region, as shares of the photo; trial: whether it was no production; override: the entry of the operator's
+    verdict on it; inputs: what else was measured on the photo, by name. A text that was not recorded is "".
     """
 
     number: int
@@ -49,6 +49,7 @@ class Inspection:
     never_accepted: str = ""
     region_x: float | None = None
     region_y: float | None = None
+    trial: bool = False
     inputs: Mapping[str, float] = field(default_factory=dict)
     override: LogEntry | None = None
 
@@ -84,7 +85,7 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
     values |= {"verdict": facts.get("verdict") if facts.get("verdict") in ALL_VERDICTS else NOT_JUDGED}
     values["inputs"] = {name: value for name in INPUTS if (value := _number(facts.get(name))) is not None}
     values |= numbers | texts | {"reason": "; ".join(filter(None, reasons))}
-    values["defect_type"] = str(facts.get("kind") or "")
+    values |= {"defect_type": str(facts.get("kind") or ""), "trial": facts.get("trial") == 1}
     return Inspection(**values, time=datetime.fromisoformat(entry.time), override=overridden)
 
 

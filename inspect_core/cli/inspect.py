@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--maps", type=path_argument, help=maps)
     report = "HTML report with counts, scores and worst parts; overwrites only such a report"
     parser.add_argument("--report", type=path_argument, help=report)
+    trial = "record these verdicts as a trial, which History does not count as production"
+    parser.add_argument("--trial", action="store_true", help=trial)
     against = "table of an earlier batch of the same photos with another recipe; reports which verdicts change"
     parser.add_argument("--against", type=path_argument, metavar="TABLE", help=against)
 
@@ -75,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
             record = AuditRecord(log, inspector, users.local_user())
             judging = None if executor is None else _judging(executor, options.recipe)
             option: dict[str, Any] = {"report": report, "on_row": _tell, "judging": judging, "strict": options.strict}
-            rows = run_batch(inspector, photos, outputs, record=record, truths=truths, **option)
+            option |= {"trial": options.trial, "truths": truths}
+            rows = run_batch(inspector, photos, outputs, record=record, **option)
     except KeyboardInterrupt:
         resume_hint = f"; run the same command again to resume from {options.csv}" if options.csv else ""
         print_line(f"loupe: stopped{resume_hint}", sys.stderr)

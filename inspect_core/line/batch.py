@@ -93,16 +93,17 @@ def run(
     on_row: Callable[[ResultRow], None] = lambda row: None,
     judging: BatchInspector | None = None,
     strict: bool = False,
+    trial: bool = False,
     truths: Mapping[str, str] = MappingProxyType({}),
 ) -> list[ResultRow]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
-    strict: whether photos that differ from those taught go to review instead of being accepted; truths: of photos, by
-    name (`line.confusion`). Rows of an unfinished earlier run with this recipe and table are checked and kept, the rest
-    is judged; `on_row` is called with every new row. Every row is in the record, then on disk, before the next is
-    taken, and has the verdict of the record. After an error, a kill or Cancelled, raised by `report`, the same call
-    goes on where it was. Raises OutputPathError for a file in the way; OSError, naming the remedy, when the disk is
-    full or the folder is missing.
+    strict: whether photos that differ from those taught go to review instead of being accepted; trial: whether the
+    record says that this is no production; truths: of photos, by name (`line.confusion`). Rows of an unfinished earlier
+    run with this recipe and table are checked and kept, the rest is judged; `on_row` is called with every new row.
+    Every row is in the record, then on disk, before the next is taken, and has the verdict of the record. After an
+    error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises OutputPathError for a
+    file in the way; OSError, naming the remedy, when the disk is full or the folder is missing.
     """
     outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:
@@ -123,7 +124,7 @@ def run(
             if outputs.maps is not None:
                 outputs.maps.write(row.name, files)
             if record is not None:
-                facts = facts_of(row, path=str(paths[row.name]), source="batch")
+                facts = facts_of(row, path=str(paths[row.name]), source="batch", trial=trial)
                 row = as_recorded(row, record.append(_key(batch, row), facts))
             if journal is not None:
                 journal.append(file, row)

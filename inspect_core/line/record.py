@@ -35,9 +35,11 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def facts_of(row: ResultRow, *, path: str, source: str) -> Facts:
-    """Return the row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"."""
-    return {
+def facts_of(row: ResultRow, *, path: str, source: str, trial: bool = False) -> Facts:
+    """Return the row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"; trial:
+    whether it is no production.
+    """
+    facts = {
         "name": row.name,
         "path": path,
         "digest": row.digest,
@@ -51,6 +53,7 @@ def facts_of(row: ResultRow, *, path: str, source: str) -> Facts:
         "product_check": row.product_check,
         "source": source,
     } | {name: value for name in OPTIONAL if (value := getattr(row, name)) not in ("", None)}
+    return facts | ({"trial": 1} if trial else {})
 
 
 def remark_of(facts: Facts) -> Remark:

@@ -27,7 +27,7 @@ class BatchRun:
     many there were; map_suffixes: of the maps wanted; started_at: local time, ISO 8601; workers: processes that judge,
     1 for the app's own; cluster: whether the workers of `worker_selection.read_cluster_settings` do; baseline_batch: id
     of the batch of these photos that it is compared with, by another recipe; labels: how the photos' labels are read
-    (`photo_labels.READINGS`), "" where there is one way.
+    (`photo_labels.READINGS`), "" where there is one way; trial: whether it is no production.
     """
 
     id: str
@@ -43,6 +43,7 @@ class BatchRun:
     cluster: bool = False
     baseline_batch: str = ""
     labels: str = ""
+    trial: bool = False
 
     @property
     def folder(self) -> Path:

@@ -38,10 +38,40 @@ def show_no_recipes() -> None:
 
 def names(paths: Sequence[Path]) -> dict[Path, str]:
     """Return what each recipe is called in a choice, "aliens, draft 2": product, state and file's number."""
+    states = _states()
+    return {path: _name(path, states) for path in paths}
+
+
+def choices(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return the recipes for work on parts, and their names: first those approved, then others, for trials."""
+    named = names(paths)
+    return {
+        path: f"{named[path]}, for a trial" if is_trial else named[path]
+        for is_trial in (False, True)
+        for path in paths
+        if is_for_trial(path) == is_trial
+    }
+
+
+def is_for_trial(path: Path) -> bool:
+    """Return whether another version of the recipe's product is approved, so that this one is not for production."""
+    try:
+        product, digest = _facts(path, _written(path))
+    except Exception:  # whatever reading a file from elsewhere raises: said where the recipe is used
+        return False
+    try:
+        with AuditLog.open() as log:
+            approved = life_cycle.approved(log, product)
+    except LogError:
+        return False
+    return approved is not None and approved != digest
+
+
+def _states() -> dict[str, str]:
     states: dict[str, str] = {}
     with contextlib.suppress(LogError), AuditLog.open() as log:
         states = life_cycle.states(log)
-    return {path: _name(path, states) for path in paths}
+    return states
 
 
 def state(digest: str, *, is_saved: bool) -> str:

@@ -48,6 +48,12 @@ def test_no_verdict_becomes_better():
     assert not is_strict_review(row)
 
 
+def test_a_trial_is_recorded_as_no_production(three, noisy, logged, inspections):
+    run(noisy, three[:1], Outputs(), record=logged(noisy))
+    run(noisy, three[:1], Outputs(), record=logged(noisy), trial=True)
+    assert [facts.get("trial") for facts in inspections()] == [None, 1]
+
+
 @pytest.mark.parametrize("with_log", [True, False])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_stopped_batch_goes_on_as_strictly_as_it_is_asked_to(

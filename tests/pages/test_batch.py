@@ -10,12 +10,16 @@ import pytest
 import torch
 from PIL import Image
 
+from inspect_core.audit.changes import describe_entry
+from inspect_core.audit.entry import WATCH_INTERRUPTED
+from inspect_core.audit.life_cycle import approve
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe import LoadedRecipe
-from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui import batch_store, shell
+from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.ui import batch_store, shell, watch_store
 from inspect_core.ui.inspected_photos import heatmap_of
+from inspect_core.ui.watch_store import WatchRequest
 from inspect_core.verdict import Limits, Verdict
 from tests.inspectors import inspect_in_one_step
 from tests.pages.waiting import finish, press, wait_for_job, wait_until, words
@@ -129,6 +133,59 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     app.run()
     assert "tile.zip" in app.error[0].value.replace("\\", "")
     assert not app.exception
+
+
+def test_a_watch_that_a_restart_ended_is_told_logged_and_resumed(batch, photos, workspace, recipe, open_app):
+    incoming = photos.parent / "in"
+    incoming.mkdir()
+    batch()
+    known = load(workspace / "recipes" / "tile.zip")
+    request = WatchRequest(known.product, "tile.zip", known.digest, str(incoming), str(photos.parent / "out"), "Ana")
+    with watch_store.recorded(request):
+        (file,) = (workspace / "watches").iterdir()
+        assert watch_store.interrupted() == [], "while it goes on"
+        content = file.read_bytes()
+    assert not file.exists()
+    file.write_bytes(content)  # as a killed server leaves it
+    (workspace / "watches" / "odd.json").write_text('{"product": 1')
+
+    app = open_app("pages/batch.py")
+    assert app.segmented_control(key="batch_mode").value == "Watch a folder"
+    assert "by a restart. New photos wait in the folder." in words(app)
+    assert "Resume it on Batch." in words(open_app("pages/recipes.py"))
+    with AuditLog.open() as log:
+        (entry,) = log.entries(kind=WATCH_INTERRUPTED)
+    assert (entry.user, entry.product, entry.recipe) == ("Ana", known.product, known.digest)
+    assert f"{incoming} is not watched since" in describe_entry(entry)
+    press(app, f"watch_resume-{file.stem}")
+    (job,) = shell.jobs().unqueued_jobs
+    assert not file.exists()
+    (photos / "9.png").rename(incoming / "9.png")
+    wait_until(lambda: "1 rejected" in job.step)
+    press(app, f"watch_stop-{job.id}")
+    wait_until(lambda: not shell.jobs().unqueued_jobs)
+    assert watch_store.interrupted() == []
+
+
+def test_approved_version_is_preselected_and_a_draft_is_a_trial(batch, photos, recipe, workspace, workers_asked_for):
+    app = batch()
+    assert not app.toggle(key="batch_trial-tile.zip").value, "as long as none is approved"
+    approved = load(workspace / "recipes" / "tile.zip")
+    with AuditLog.open() as log:
+        approve(log, approved.digest, product=approved.product, reason="released", user="Ana")
+    limits = Limits(recipe.limits.reject, recipe.limits.reject)
+    save(recipe.with_changes(author="Ana", reason="no review", limits=limits), workspace / "recipes" / "tile-2.zip")
+    app = batch()
+    choice = app.selectbox(key="batch_recipe")
+    assert choice.value == workspace / "recipes" / "tile.zip"
+    assert [option.endswith("for a trial") for option in choice.options] == [False, True]
+    choice.set_value(workspace / "recipes" / "tile-2.zip").run()
+    assert app.toggle(key="batch_trial-tile-2.zip").value
+    finish(press(app, "batch_start"))
+    (run,) = batch_store.all_runs()
+    assert run.trial
+    with AuditLog.open() as log:
+        assert {entry.facts.get("trial") for entry in log.entries(kind="inspection")} == {1}
 
 
 def test_labelled_folder_shows_errors_and_recipe_changes(batch, photos, recipe, workspace):

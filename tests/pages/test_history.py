@@ -93,6 +93,18 @@ def test_overview_filters_by_product_period_type_and_verdict(open_app, filled):
     assert not app.exception
 
 
+def test_trials_are_no_production_unless_asked_for(open_app, filled):
+    append(*(inspection(number, 9.0, trial=1) for number in range(20, 24)))
+    app = open_app("pages/history.py")
+    app.selectbox(key="history_product").set_value("All products").run()
+    before = figures(app)
+    assert before["Parts inspected"] == "11", "as before the trials"
+    app.toggle(key="history_trials").set_value(True).run()
+    assert not app.exception
+    assert figures(app)["Parts inspected"] == "15"
+    assert int(figures(app)["Rejected"]) == int(before["Rejected"]) + 4
+
+
 def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     app = open_app("pages/history.py")
     app.selectbox(key="history_product").set_value("tile").run()

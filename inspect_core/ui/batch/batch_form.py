@@ -39,8 +39,11 @@ MAPS = dict(zip(ENDINGS, ("Heatmap overlays (PNG)", "Anomaly maps (.npy)"), stri
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
     st.header("New batch")
-    path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="batch_recipe")
+    choices = saved_recipes.choices(saved)
+    path = st.selectbox("Recipe", list(choices), format_func=choices.__getitem__, key="batch_recipe")
     recipe = recipe_at(path, "batch")
+    begins, at = saved_recipes.is_for_trial(path), f"batch_trial-{path.name}"
+    trial = st.toggle("Trial", begins, key=at, help="Trials are recorded, and not counted as production on History.")
     source = _photos()
     if recipe is None:
         return
@@ -58,6 +61,7 @@ def new_batch(saved: list[Path]) -> None:
             with st.spinner("Checking the photos…"):
                 count = len(photos_of([source.path], readable_roots()))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
+            asked["trial"] = trial
             endings = tuple(ending for ending in ENDINGS if ending in map_choices)
             user = shell.current_user()
             option = {"map_suffixes": endings, "user": user, "workers": workers, "cluster": cluster}
@@ -117,7 +121,7 @@ def compare(batch: BatchRun, place) -> None:
         path = st.selectbox("Recipe", others, format_func=say, key=f"batch_other-{batch.id}")
         recipe = recipe_at(path, f"compare-{batch.id}")
         if start_button("Inspect the same photos", f"batch_compare-{batch.id}", disabled=not recipe) and recipe:
-            asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or ""}
+            asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "trial": True}
             with shell.errors_shown(OSError):
                 new = replace(batch, **asked, baseline_batch=batch.id, user=shell.current_user())
                 _start(
@@ -138,7 +142,8 @@ def discard(batch: BatchRun, place) -> None:
 
 
 def _head(batch: BatchRun) -> None:
-    st.markdown(f"**{shell.escape(batch.product)}** · {shell.escape(batch.source)}")
+    trial = " · trial" if batch.trial else ""
+    st.markdown(f"**{shell.escape(batch.product)}** · {shell.escape(batch.source)}{trial}")
 
 
 def start_button(label: str, key: str, *, disabled: bool = False) -> bool:

@@ -101,7 +101,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
 
         record = AuditRecord(log, inspector, user)
         outputs = batch.outputs()
-        run(inspector, photos, outputs, record=record, report=report, judging=judging, truths=truths)
+        run(inspector, photos, outputs, record=record, report=report, judging=judging, trial=batch.trial, truths=truths)
     if (before := batch_store.find(batch.baseline_batch)) is not None and before.finished:
         job.report(1.0, "drawing changed verdicts")
         _draw_changes(before, batch, inspector, photos)

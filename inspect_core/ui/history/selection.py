@@ -14,6 +14,7 @@ from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_
 
 MAX_INSPECTIONS = 20_000
 """Inspections that are read at a time, the latest ones."""
+TO_TRIALS = "Verdicts of batches that were run as a trial. They are no production, so they are left out."
 ALL_PRODUCTS, ALL_RECIPES = "All products", "All recipes"
 DATES, EVERYTHING = "Custom range", "All time"
 PERIODS = {
@@ -79,8 +80,13 @@ def choose(log: AuditLog) -> Selection:
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
         chosen = [inspection for inspection in chosen if inspection.defect_type in types]
+    trials = sum(inspection.trial for inspection in chosen)
+    with_trials = bool(trials) and row.toggle(f"Trials ({trials:,})", key="history_trials", help=TO_TRIALS)
+    if not with_trials:
+        chosen = [inspection for inspection in chosen if not inspection.trial]
     filters_text = ", ".join(
         [product or ALL_PRODUCTS, recipe[:12], period, *(VERDICT_PHRASES[word] for word in words), *types]
+        + ["with trials"] * with_trials
     )
     return Selection(chosen, changes, filters_text, head, len(inspections) == MAX_INSPECTIONS)
 

@@ -53,8 +53,8 @@ def new() -> None:
         return
     with st.container(border=True, width=FORM):
         name = st.text_input("Name", "MSA study", max_chars=60, key="measurement_name")
-        say = saved_recipes.names(recipes).__getitem__
-        path = st.selectbox("Recipe", recipes, format_func=say, key="measurement_recipe")
+        choices = saved_recipes.choices(recipes)
+        path = st.selectbox("Recipe", list(choices), format_func=choices.__getitem__, key="measurement_recipe")
         tray = st.text_area("Parts in the study", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
         trials = st.number_input("Trials", 2, msa_study.MOST_TRIALS, 3, key="measurement_trials")
         people = st.text_input("Human appraisers", placeholder="e.g. Ann, Ben", key="measurement_people")
