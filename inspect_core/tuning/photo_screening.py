@@ -41,6 +41,7 @@ from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import decide_alignment
 from inspect_core.tuning.product_check_training import fit
+from inspect_core.tuning.second_product import second_product, two_products_sentence
 
 LOST, PRODUCT, UNLIKE, COPY = "not located", "another product", "unusual", "copy"
 TOPICS = (LOST, PRODUCT, UNLIKE, BLUR, EXPOSURE, COPY)
@@ -74,10 +75,13 @@ class ScreenedPhoto:
 
 @dataclass(frozen=True)
 class ScreeningResult:
-    """photos: good ones, those least like the others first, since defects are there; skipped: (name, reason)."""
+    """photos: good ones, those least like the others first, since defects are there; skipped: (name, reason);
+    second_product: how many of them look like another product than the rest, 0 where all look like one.
+    """
 
     photos: tuple[ScreenedPhoto, ...]
     skipped: tuple[tuple[str, str], ...] = ()
+    second_product: int = 0
 
     @property
     def unusual(self) -> tuple[ScreenedPhoto, ...]:
@@ -89,6 +93,8 @@ class ScreeningResult:
         counted = pluralise(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
             return f"{counted}: too few to detect outliers; at least {FEWEST} are needed."
+        if self.second_product:
+            return two_products_sentence(len(self.photos), self.second_product)
         return f"{len(self.unusual)} of {counted} are unusual." if self.unusual else f"No outliers among {counted}."
 
 
@@ -109,13 +115,15 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             if twins := [name for copies in samples.copies if sample.name in copies for name in copies]:
                 twins.remove(sample.name)
                 photo_findings.append(Finding(COPY, f"Near-duplicate of {join_first_names(twins, most=1)}."))
-        unlike = np.ones(len(photos))
+        unlike, second = np.ones(len(photos)), np.zeros(len(photos), bool)
         places = [None] * len(photos)
         groups = propose_groups(samples, few=True)
         pairs = _pairs(samples.good, groups, order.seed)
         if pairs and len(photos) >= FEWEST:
             embeddings = {photo.sample.name: photo.embedding for photo in photos}
             _note_foreign(findings_by_photo, _foreign(embeddings, pairs))
+            second = second_product(np.stack(list(embeddings.values())))
+            _note_second(findings_by_photo, second)
             order = decide_alignment(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
             study = Study(order, backbone, store, taps=taps, method=SCREENING_METHODS)
@@ -128,7 +136,8 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             _note_unlike(findings_by_photo, np.nan_to_num(ratios, nan=1.0))
             unlike = np.nan_to_num(ratios, nan=float(np.nanmax(ratios)))
     screened = map(ScreenedPhoto, samples.good, map(tuple, findings_by_photo), map(float, unlike), places)
-    return ScreeningResult(tuple(sorted(screened, key=lambda photo: -photo.score_ratio)), tuple(skipped))
+    photos_by_score = tuple(sorted(screened, key=lambda photo: -photo.score_ratio))
+    return ScreeningResult(photos_by_score, tuple(skipped), int(second.sum()))
 
 
 class _Photo(NamedTuple):
@@ -185,6 +194,15 @@ def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
         product_check = fit(rows[apart <= np.quantile(apart, MOST_ALIKE)], asked)
         scores |= zip((sample.name for sample in fold), product_check.score(asked).tolist(), strict=True)
     return np.array([scores[name] for name in embeddings])
+
+
+def _note_second(findings_by_photo: list[list[Finding]], second: np.ndarray) -> None:
+    """Note the photos of a second product that is not only a few outliers."""
+    count = int(second.sum())
+    for photo_findings, is_second in zip(findings_by_photo, second.tolist(), strict=True):
+        if is_second and not any(finding.topic == PRODUCT for finding in photo_findings):
+            others = f", like {pluralise(count - 1, 'other')}" if count > 1 else ""
+            photo_findings.append(Finding(PRODUCT, f"Looks like another product than most photos{others}."))
 
 
 def _note_foreign(findings_by_photo: list[list[Finding]], scores: np.ndarray) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.samples import PhotoFile
 from inspect_core.images.splitting import Split, folds
@@ -18,6 +20,7 @@ from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.tuning.place import in_words, place_of, preferred
 from inspect_core.tuning.product_check_training import train_product_check
+from inspect_core.tuning.second_product import second_product, two_products_sentence
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 
 MOST_COMPARED = 300
@@ -52,7 +55,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     study, choice = by_defects or _unfitted(order, store, workers)
     learned = FITTED
-    product_check = None
+    product_check, on_products = None, ()
     with device_lock(study.extractor.backbone.device):
         if study.scored is None:
             expected, whole = _estimates(study)
@@ -73,9 +76,20 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
                 workers=workers,
                 known=study.photo_features,
             )
+            on_products = _on_products(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    on_fit = study.remarks({})
-    return TeachingResult(study, choice, product_check, order.notes + skipped + alignment_notes(study) + on_fit)
+    notes = order.notes + skipped + on_products + alignment_notes(study) + study.remarks({})
+    return TeachingResult(study, choice, product_check, notes)
+
+
+def _on_products(study: Study) -> tuple[str, ...]:
+    """Return a note where the photos learned from look like two products; most were embedded for the product check."""
+    features = study.photo_features
+    rows = features.embed_and_classify(study.split.train, known=features.embedding)
+    embeddings = [row[0] for row in rows if row is not None]
+    second = int(second_product(np.stack(embeddings)).sum()) if embeddings else 0
+    words = "Check the good photos on Teach, and exclude those of the other product."
+    return (f"{two_products_sentence(len(embeddings), second)} {words}",) if second else ()
 
 
 def _estimates(study: Study) -> tuple[StepTimes, float]:
