@@ -123,7 +123,7 @@ def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
     stops = _other_stops(part.scored)
     scored._latest.clear()
     limits = part.suggested_limits(scored.live)
-    settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF, part.fit, part.fitted())
+    settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF, part.in_force, part.fit, part.fitted())
     passes = []
     largest_values = scored_photos.largest_values
 

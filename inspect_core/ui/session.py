@@ -21,14 +21,16 @@ class SessionSettings:
     live: the live parameters in force by name, the area among them; limits: set by hand, None for the suggested ones;
     position: of the photo shown; product_check_mode: of the product check; framed_patch: framed on a photo, (position,
     (row, column)); added: ids of the files added; problems: why the last ones could not be added; preview: the current
-    run; fit, fitted: of the product as this session last saw it, its number and the values of its refit parameters;
-    areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
+    run; in_force: what this session last saw set, in any window; fit, fitted: of the product as it last saw it, the
+    number and the values of its refit parameters; areas_stamp: of the last areas put in force; areas_problem: why the
+    last drawing could not be.
     """
 
     live: dict[str, int]
     limits: Limits | None
     position: int
     product_check_mode: str
+    in_force: InForce
     fit: str
     fitted: dict[str, float]
     framed_patch: tuple[int, tuple[int, int]] | None = None
@@ -48,8 +50,15 @@ class SessionSettings:
         self.live = live
 
     def follow(self, product: TaughtProduct) -> None:
-        """Take on what is in force after a refit in any window; a slider that was moved since keeps its value."""
+        """Take on what was set or fitted in any other window; what was moved here since stays as it is."""
         if self.fit == product.fit:
+            latest = open_product_store.find(product.id)  # `product` may be of before a change by this window
+            last = self.in_force
+            set_here = self.live != {**self.live, **last.live} or self.limits != last.limits_by_hand
+            if latest is None or latest.fit != self.fit or set_here:
+                return
+            if _values_set(latest.in_force) != _values_set(last):
+                self._take_on(latest)
             return
         fitted = product.fitted()
         for name, value in self.fitted.items():
@@ -57,6 +66,10 @@ class SessionSettings:
             if st.session_state.get(key) == value:
                 st.session_state[key] = fitted[name]
         self.fit, self.fitted = product.fit, fitted
+        self._take_on(product)
+
+    def _take_on(self, product: TaughtProduct) -> None:
+        self.in_force = product.in_force
         self.live = _live_of(product)
         self.limits = product.in_force.limits_by_hand
 
@@ -76,6 +89,7 @@ def settings_of(product: TaughtProduct) -> SessionSettings:
             last.limits_by_hand if opened is None else last.limits or opened.limits,
             before.position if before else _strangest(product, live),
             last.product_check_mode or (product.product_check.mode if product.product_check else OFF),
+            last,
             product.fit,
             product.fitted(),
         )
@@ -94,6 +108,7 @@ def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, 
     """
     scores = tuple(map(float, setting_scores))
     in_force = InForce(dict(settings.live), limits, settings.limits is not None, scores, settings.product_check_mode)
+    settings.in_force = in_force
     if in_force != product.in_force:
 
         def set_in_force(current: TaughtProduct) -> TaughtProduct:
@@ -138,6 +153,11 @@ def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] 
 def refit_key(taught_id: str, name: str) -> str:
     """Return the key of the slider of a refit parameter."""
     return f"{name}-{taught_id}"
+
+
+def _values_set(in_force: InForce) -> tuple[dict[str, int], Limits | None]:
+    """Return what all windows share; each has its own mode of the product check."""
+    return dict(in_force.live), in_force.limits_by_hand
 
 
 def _live_of(product: TaughtProduct) -> dict[str, int]:

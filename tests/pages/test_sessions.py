@@ -15,7 +15,8 @@ from inspect_core.study.evaluation import select_counted
 from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, uploads
 from inspect_core.ui.inspect import bench_states
 from inspect_core.ui.teach import teach_panels
-from tests.pages.waiting import another, press, save_recipe, wait_for_job, words
+from inspect_core.verdict import Limits
+from tests.pages.waiting import another, press, save_recipe, slider, wait_for_job, words
 
 
 @pytest.fixture
@@ -146,6 +147,25 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     save_recipe(here)
     saved = [load(workspace / "recipes" / name).product_check.mode for name in ("flange.zip", "flange-2.zip")]
     assert saved == ["warn", "stop"]
+
+
+def test_what_one_window_sets_appears_in_the_other(open_app, in_the_hand, drawn):
+    here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
+    stops = in_the_hand.scored.stops("k")
+    slider(here, "k", in_the_hand).set_value(stops[2]).run()
+    there.run()
+    assert slider(there, "k", in_the_hand).value == stops[2]
+    limits = Limits(7.0, 9.0)
+    there.session_state[f"settings-{in_the_hand.id}"].limits = limits
+    there.run()
+    here.run()
+    assert drawn[-1].limits == limits
+    slider(here, "k", in_the_hand).set_value(stops[1])
+    slider(there, "k", in_the_hand).set_value(stops[3]).run()
+    here.run()
+    assert slider(here, "k", in_the_hand).value == stops[1], "what was moved here itself stays"
+    there.run()
+    assert slider(there, "k", in_the_hand).value == stops[1], "the last move is in force"
 
 
 def test_the_sentence_counts_what_the_verdicts_are(open_app, in_the_hand, drawn):
