@@ -15,7 +15,7 @@ from inspect_core.images.listing import walk
 from inspect_core.images.manifests.formats import suffixes
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell, upload_cleaning, uploads
+from inspect_core.ui import folder_browser, shell, upload_cleaning, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
@@ -38,13 +38,21 @@ def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -
     return None if path is None else PhotoSource(path, path.stem)
 
 
-def folder_at(label: str, value: str = "", **options: Any) -> Path | None:
-    """Return a path within the allowed roots, typed in; None, with the reason on the page, for another."""
-    text = st.text_input(label, value, placeholder="/home/you/photos/part-17", **options)
+def folder_at(label: str, value: str = "", *, key: str, **options: Any) -> Path | None:
+    """Return a path within the allowed roots, typed in or chosen by clicking; None, with the reason on the page, for
+    another.
+    """
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    text = row.text_input(label, value, placeholder="/home/you/photos/part-17", key=key, **options)
+    with row:
+        folder_browser.browse(key)
     if not text.strip():
         return None
     try:
-        return resolve_allowed_path(workspace.parse_pasted_path(text), workspace.allowed_roots())
+        path = resolve_allowed_path(workspace.parse_pasted_path(text), workspace.allowed_roots())
+        if path.is_dir():
+            folder_browser.remember(path)
+        return path
     except (ValueError, OSError) as error:
         st.error(shell.escape(error), icon=":material/error:")
         return None

@@ -1,0 +1,35 @@
+"""Folders to click through: only those that pages may read, and those used last first."""
+
+import pytest
+
+from inspect_core.ui import folder_browser
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    root = tmp_path / "photos"
+    for name in ("b", "a", ".hidden"):
+        (root / name).mkdir(parents=True)
+    (root / "a photo.png").touch()
+    (root / "b" / "inner.JPG").touch()
+    (tmp_path / "elsewhere").mkdir()
+    (root / "out").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("LOUPE_ROOTS", str(root))
+    return root
+
+
+def test_only_folders_that_may_be_read_are_listed(root):
+    assert [path.name for path in folder_browser.subfolders(root)] == ["a", "b"]
+    assert folder_browser.subfolders(root / "gone") == []
+    assert folder_browser._count(root) == "2 photos"
+
+
+def test_folders_used_last_come_first_while_they_are_there(root, tmp_path, workspace):
+    for name in ("a", "b", "a"):
+        folder_browser.remember(root / name)
+    assert folder_browser._recent() == [root / "a", root / "b"]
+    folder_browser.remember(tmp_path / "elsewhere")
+    (root / "b").rename(root / "c")
+    assert folder_browser._recent() == [root / "a"], "nothing that is gone or not allowed"
+    (workspace / "folders.json").write_text('{"a": 1')
+    assert folder_browser._recent() == []
