@@ -45,5 +45,6 @@ with plan_side.container(key="teach-plan"):
         if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
         shell.show_job_status(order, "You can use other pages in the meantime.")
+        teach_panels.offer_without_alignment(order)
         if not busy:
             shell.show_ready(order.product)

@@ -32,6 +32,8 @@ LOST = 0.1
 TURNED = 2 * TURN
 """Degrees of turn in good photos from which it is chosen in any case: a thin part is little of the variance."""
 
+WITHOUT_ALIGNMENT = "teach without alignment"
+"""The remedy where alignment was requested and cannot be learned."""
 AS_TAKEN = "Photos are inspected as taken"
 
 
@@ -48,7 +50,7 @@ def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
         try:
             return _learned_for(order, report)
         except NoAlignment as error:
-            raise NoAlignment(f"{error}; teach without alignment") from error
+            raise NoAlignment(f"{error}; {WITHOUT_ALIGNMENT}") from error
     as_taken = replace(order, align=NO_ALIGNMENT)
     if order.as_published:
         return as_taken

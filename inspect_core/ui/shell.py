@@ -23,6 +23,7 @@ _MARK = "gate_open"
 _WANTED = "page_wanted"
 _STARTED = "jobs_started"
 _TAUGHT = "taught_last"
+_PROBLEM = "job_problem"
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
 # The browser turns even escaped text into links, icons and arrows. An invisible word joiner breaks up the patterns that
 # it looks for: http://, www., a@b, :name:, and -> between spaces.
@@ -175,13 +176,21 @@ def show_ready(name: str) -> None:
             st.switch_page("pages/inspect.py")
 
 
+def problem() -> str:
+    """Return why this session's last job failed; "" where it did not, or that was dismissed."""
+    return st.session_state.get(_PROBLEM, "")
+
+
+def forget_problem() -> None:
+    """Forget why this session's last job failed."""
+    st.session_state.pop(_PROBLEM, None)
+
+
 def show_problem() -> None:
     """Show why this session's last job failed, until it is dismissed."""
-    if problem := st.session_state.get("job_problem"):
-        st.error(escape(problem), icon=":material/error:")
-        if st.button("Dismiss", key="dismiss_problem"):
-            del st.session_state["job_problem"]
-            st.rerun()
+    if words := problem():
+        st.error(escape(words), icon=":material/error:")
+        st.button("Dismiss", key="dismiss_problem", on_click=forget_problem)
 
 
 def show_no_product(words: str) -> None:
@@ -346,11 +355,11 @@ def _collect() -> None:
     for job in [job for job in started if not job.active]:
         started.remove(job)
         if job.state is JobState.FAILED:
-            st.session_state["job_problem"] = job.error
+            st.session_state[_PROBLEM] = job.error
         elif job.state is JobState.CANCELLED:
             st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
-            st.session_state.pop("job_problem", None)
+            forget_problem()
             open_product_store.take(job.result)
             st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from inspect_core.images.alignment import NoAlignment
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.registry import FIXED, LOOSE, methods_in
 from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import open_product_store, shell, teaching_job, weights_panel
 from inspect_core.ui.teach import teach_panels
@@ -297,6 +299,38 @@ def test_alignment_is_tried_by_itself_unless_chosen(open_app, no_first_start, fo
         ("rigid", 25, 0.15),
         ("none", *usual),
     ]
+
+
+def test_a_folder_is_chosen_by_clicking(open_app, no_first_start, forecasts, product):
+    app = open_app(PAGE)
+    app.segmented_control[0].set_value("Folder on this computer").run()
+    app.session_state["browse-folder"] = True
+    app.run()
+    press(app, "folder-root-0")
+    number = sorted(path.name for path in product.parent.iterdir() if path.is_dir()).index(product.name)
+    press(app, f"folder-into-{number}")
+    press(app, "folder-use")
+    assert app.text_input(key="folder").value == str(product)
+    assert "14 in train/, 4 in test/" in words(app)
+
+
+def test_a_teaching_that_fails_for_alignment_goes_on_without(on_product, forecasts, monkeypatch):
+    asked = []
+
+    def teach(order, report):
+        asked.append(order.align)
+        raise NoAlignment(f"the part was located in 20 of 31 good photos; {WITHOUT_ALIGNMENT}")
+
+    monkeypatch.setattr(teaching_job, "teach", teach)
+    app = on_product
+    next(widget for widget in app.segmented_control if widget.key.startswith("align-")).set_value("rigid").run()
+    press(app, "teach")
+    wait_for_job()
+    app.run()
+    assert "located in 20 of 31" in app.error[0].value
+    press(app, "teach_as_taken")
+    wait_for_job()
+    assert asked == ["rigid", "none"]
 
 
 def test_smallest_defect_recommends_tiles_and_plans_them(on_product, forecasts):

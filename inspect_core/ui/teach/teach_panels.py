@@ -19,7 +19,8 @@ from inspect_core.methods import registry
 from inspect_core.methods.method import Method
 from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, OFFERED, SECOND
 from inspect_core.study.evaluation import most_promised
-from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
+from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.ui import contact_sheet, label_question, shell, teaching_job, weights_panel
 from inspect_core.ui.photo_source import (
@@ -277,6 +278,15 @@ def show_forecast(order: TeachingConfig) -> None:
         st.caption(
             "The feature cache is too small for all photos, so training photos are processed one by one (slower)."
         )
+
+
+def offer_without_alignment(order: TeachingConfig) -> None:
+    """Below the error of a teaching that failed for the alignment that was chosen: a button that goes on without."""
+    if order.align == NO_ALIGNMENT or not shell.problem().endswith(WITHOUT_ALIGNMENT):
+        return
+    if st.button("Teach without alignment", icon=":material/school:", key="teach_as_taken"):
+        shell.forget_problem()
+        shell.begin(lambda: teaching_job.start(replace(order, align=NO_ALIGNMENT)))
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
