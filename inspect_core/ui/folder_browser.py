@@ -1,6 +1,7 @@
 """Choosing a folder by clicking, below the folders that pages may read, and the folders that were used last."""
 
 import contextlib
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from inspect_core.ui import shell
 MOST_RECENT = 5
 MOST_SHOWN = 200
 """Folders listed at one place."""
+MOST_COUNTED = 20_000
+"""Files looked at for one count, so that a share with a million files opens too."""
 LONGEST = 1 << 16
 WIDTH = 420
 
@@ -89,12 +92,10 @@ def _choose(key: str, folder: str) -> None:
 
 
 def _count(folder: Path) -> str:
-    """Return how many photos lie in a folder and right below it, in words."""
-    photos = 0
-    for place in (folder, *subfolders(folder)[:MOST_SHOWN]):
-        with contextlib.suppress(OSError):
-            photos += sum(Path(entry.name).suffix.lower() in EXTENSIONS for entry in os.scandir(place))
-    return pluralise(photos, "photo")
+    """Return how many photos lie in a folder and all folders below it, in words; counting stops at `MOST_COUNTED`."""
+    names = (name for _, _, files in os.walk(folder) for name in files)
+    photos = sum(1 for name in itertools.islice(names, MOST_COUNTED) if Path(name).suffix.lower() in EXTENSIONS)
+    return f"{MOST_COUNTED:,} photos or more" if photos == MOST_COUNTED else pluralise(photos, "photo")
 
 
 def _recent() -> list[Path]:
