@@ -14,6 +14,9 @@ PROXIES = "LOUPE_PROXIES"
 LONGEST = 100
 """Characters of a name; what is longer is cut."""
 
+ACCOUNTS = ("root", "administrator", "admin")
+"""Logins that name no person."""
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -23,17 +26,21 @@ def clean_name(name: str) -> str:
 
 
 def local_user() -> str:
-    """LOUPE_USER, else the name of the login, else the one that `save_local_user` stored, else UNKNOWN."""
+    """LOUPE_USER, else the name of the login, else the one that `save_local_user` stored, else UNKNOWN.
+
+    A login that names no person comes after the name that was stored.
+    """
     login = ""
     with suppress(KeyError, OSError):  # a number without a name
-        login = getpass.getuser()
-    stored_name = workspace.content(_file(), at_most=4 * LONGEST) or b""
-    return (
-        clean_name(os.environ.get("LOUPE_USER", ""))
-        or clean_name(login)
-        or clean_name(stored_name.decode(errors="ignore"))
-        or UNKNOWN
-    )
+        login = clean_name(getpass.getuser())
+    stored = clean_name((workspace.content(_file(), at_most=4 * LONGEST) or b"").decode(errors="ignore"))
+    names = (login, stored) if is_person(login) else (stored, login)
+    return next(filter(None, (clean_name(os.environ.get("LOUPE_USER", "")), *names)), UNKNOWN)
+
+
+def is_person(name: str) -> bool:
+    """Return whether this is the name of somebody, as far as one can tell."""
+    return bool(name) and name != UNKNOWN and name.lower() not in ACCOUNTS
 
 
 def save_local_user(name: str) -> None:

@@ -305,11 +305,13 @@ def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
 
 
 def _show_user() -> None:
-    """Show a field that asks who is at the screen, where nothing says so, or why no name is recorded."""
-    if current_user() != users.UNKNOWN:
-        return
-    if users.header():
+    """Show who is at the screen, a field that asks for it where nothing says so, or why no name is recorded."""
+    user = current_user()
+    if users.header() and user == users.UNKNOWN:
         st.caption(f"Recorded as {users.UNKNOWN}: the proxy did not send a trusted user name.")
+        return
+    if users.header() or users.is_person(user):
+        st.caption(f"Working as {escape(user)}")
         return
     st.text_input("Your name", key="user_name", on_change=_keep_name, placeholder="for recipes and the audit log")
 

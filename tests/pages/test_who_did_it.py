@@ -22,6 +22,7 @@ def test_a_name_is_asked_for_once_and_recorded_in_the_recipe(open_app, in_the_ha
     app = open_app("pages/inspect.py")
     app.text_input(key="user_name").set_value("Ana Weiß").run()
     assert "user_name" not in [box.key for box in app.text_input]
+    assert "Working as Ana Weiß" in words(app)
     save_recipe(app)
     assert load(workspace / "recipes/flange.zip").provenance.author == "Ana Weiß"
     assert "user_name" not in [box.key for box in open_app("pages/inspect.py").text_input]

@@ -21,6 +21,8 @@ def test_setting_precedes_login_and_login_the_given_name(monkeypatch, workspace)
     assert users.local_user() == users.UNKNOWN
     users.save_local_user("  Ana\n Weiß\u202e ")
     assert users.local_user() == "Ana Weiß"
+    monkeypatch.setattr(getpass, "getuser", lambda: "root")
+    assert users.local_user() == "Ana Weiß", "that login names no person"
     monkeypatch.setattr(getpass, "getuser", lambda: "aweiss")
     assert users.local_user() == "aweiss"
     monkeypatch.setenv("LOUPE_USER", "A. Weiß")
