@@ -7,14 +7,15 @@ import streamlit as st
 
 import inspect_core
 
-ICON = str(Path(inspect_core.__file__).parent / "ui/icon.png")  # a named icon would be fetched from outside
+UI = Path(inspect_core.__file__).parent / "ui"
+ICON = str(UI / "icon.png")  # a named icon would be fetched from outside
+LOGO = str(UI / "logo.svg")
 # Streamlit leaves an empty band above and wide margins; the bench needs the room.
 LAYOUT = """
 <style>
 .stMainBlockContainer { padding: 1rem 2rem 3rem; }
 .stAppHeader { height: 2.25rem; min-height: 0; background: transparent; pointer-events: none; }
 .stAppHeader * { pointer-events: auto; }
-.stSidebarHeader { height: 2.25rem; }
 /* What Loupe will do, with its button, stays in view beside long lists of photos. */
 .stColumn:has(.st-key-teach-plan) {
     position: sticky; top: 2.5rem; align-self: flex-start; max-height: calc(100vh - 3rem); overflow-y: auto;
@@ -48,6 +49,7 @@ lacks a focus ring. */
 if __name__ == "__main__":  # run for a session
     st.set_page_config(page_title="Loupe", page_icon=ICON, layout="wide")
     st.html(LAYOUT)
+    st.logo(LOGO, size="large", icon_image=ICON)
     starting = st.empty()
     if "inspect_core.ui.shell" not in sys.modules:  # torch comes with it, which takes seconds
         with starting.container():
