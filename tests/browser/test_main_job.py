@@ -65,7 +65,7 @@ def test_the_whole_job(address, open_page, sample_workspace):
     assert sentence(page).inner_text() != before
 
     page.get_by_role("button", name="Save as recipe").click()
-    page.get_by_role("textbox", name="Name").fill("Flange release")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Flange release")
     page.get_by_role("textbox", name="Reason").fill("first release")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(re.compile("^recipe [0-9a-f]{8} · draft"))).to_be_visible()
