@@ -54,6 +54,21 @@ def test_every_document_named_in_words_is_there():
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_every_section_named_in_words_is_there():
+    named = {
+        match
+        for path in (*DOCUMENTS, *CODE)
+        for match in re.findall(r"\b(METHODS|MEASUREMENTS)\]?(?:\(\w+\.md\))?,? (?:section )?(\d+)\b", text_of(path))
+    }
+    assert named
+    lost = [
+        f"{name} {section}"
+        for name, section in sorted(named)
+        if not re.search(rf"^## {section} ", text_of(ROOT / f"docs/{name}.md"), flags=re.MULTILINE)
+    ]
+    assert lost == []
+
+
 def test_the_readme_is_short_and_leads_to_every_document():
     readme = text_of(README)
     assert len(readme.splitlines()) < 100

@@ -180,8 +180,8 @@ def train_on_all(photos: Split, *, keep_test: bool = False) -> Split:
     """Return the same with the photos that were to set limits among those to fit, which then set them by folds, and
     those that were to judge, unless the folder has a test/ or `keep_test` asks for them; folds judge then.
 
-    Limits set so hold as well as those of photos kept apart, and the detector has more to learn from (METHODS section
-    11). The split itself where there are too few groups for folds.
+    Limits set so hold as well as those of photos kept apart, and the detector has more to learn from
+    (MEASUREMENTS section 3). The split itself where there are too few groups for folds.
     """
     good = [sample for sample in photos.test if sample.label == GOOD]
     apart = keep_test or any(sample.split_side == "test" for sample in photos.test)

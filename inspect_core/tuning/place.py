@@ -1,4 +1,4 @@
-"""Whether parts show the same at each place of every photo: this names the detector to begin with (METHODS, 11)."""
+"""Whether parts show the same at each place of every photo: this names the detector to begin with."""
 
 import math
 from collections.abc import Collection, Iterable

@@ -63,7 +63,7 @@ def shifts() -> None:
     st.markdown(
         "The net and KDN were trained on 200 discs and 200 rectangles, all at grey level 127. Each slider moves new "
         "photos away from these, so the confidence should drop. With so few examples it does not drop for blends; "
-        "see METHODS, section 10."
+        "see METHODS, section 8."
     )
     with st.spinner("Training on circles and rectangles…"):
         product = _taught_shapes()
