@@ -91,7 +91,7 @@ def fuse(error: Tensor | np.ndarray, ood_score: Tensor | np.ndarray, *, smallest
     error: of CoP or CoRP (about 0 to 1), or regularised. ood_score: S of msp, energy, react or bats. smallest: the
     smallest S of the training samples; given, S - smallest takes the place of S, cut at 0 below it.
     Raises ValueError when S is not positive and `smallest` is not given: a larger error would then raise the score.
-    Source: Fang et al., the fusion of their section 5.
+    Source: Fang et al., the fusion of their section 4.2.
     """
     ood_score = torch.as_tensor(ood_score).detach()
     ood_score = ood_score.to(precision_of(ood_score))

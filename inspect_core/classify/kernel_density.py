@@ -20,7 +20,8 @@ from inspect_core.classify.posterior import calibrated_constant, calibration_err
 from inspect_core.classify.relu_net import ReluNet
 
 PAPER_LOG_B = -1e7
-"""The paper's constant b = exp(-10^7): it acts only where the density is below it, far from every polytope."""
+"""Our reading exp(-10^7) of the paper's constant b, which it prints as exp(-10^-7) (METHODS section 5): it acts only
+where the density is below it, far from every polytope."""
 
 FOREST_POWERS = (0.5, 1, 2, 3, 4, 6, 8, 12)
 NETWORK_POWERS = (*FOREST_POWERS, 16, 24, 32)

@@ -24,8 +24,8 @@ class MahalanobisMethod(Method):
     use_case = "For parts in a fixed position: learns what is normal at each location."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
     published_words = (
-        "k = 100, the ridge, three layers, the patch grid and the photo size are those of Kim et al.; their "
-        "backbones are ResNet-18 and Wide ResNet-50-2."
+        "k = 100, three layers, the patch grid and the photo size are those of Kim et al.; the ridge is of the "
+        "authors' code; their backbones are ResNet-18 and Wide ResNet-50-2."
     )
     rank = 1
     defaults = {"k": 100, "ridge": 0.01}

@@ -143,7 +143,7 @@ def require_ridge(ridge: float, *, images: int, k: int) -> None:
     """Raise ValueError for a ridge that is not finite, or not positive where only a ridge makes C invertible."""
     if not np.isfinite(ridge) or (ridge <= 0 and images <= k):
         raise ValueError(
-            f"ridge is {ridge} with {images} photos for k = {k}; give a positive ridge (0.01 in the paper), "
+            f"ridge is {ridge} with {images} photos for k = {k}; give a positive ridge (such as 0.01), "
             "or more than k photos"
         )
 
