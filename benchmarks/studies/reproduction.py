@@ -111,7 +111,11 @@ def semi_orthogonal() -> list[str]:
     ahead = [a > b for a, b in zip(*(kolektor[m]["pixel_auroc"] for m in ("semi-orthogonal", "sampled")), strict=True)]
     wide = [(k, row) for name, row in results["wide"].items() if name != "k" for k in range(len(results["wide"]["k"]))]
     above = sum(row["semi-orthogonal"][k] > row["sampled"][k] for k, row in wide)
-    local, where = each(pro, "full", "global")
+    where = each(pro, "full", "global")[1]
+    of_layers = {tap: float(np.mean([row[tap] for row in layers.values()])) for tap in next(iter(layers.values()))}
+    best_layer = max(value for tap, value in of_layers.items() if tap != "all")
+    at_k = [{m: float(np.mean([row[m][i] for name, row in results["wide"].items() if name != "k"]))
+             for m in ("semi-orthogonal", "sampled")} for i in range(len(results["wide"]["k"]))]  # fmt: skip
     drawn, where_drawn = each(pro, "semi-orthogonal", "sampled")
     few, full = results["cost"]["100"], results["cost"]["448"]
     return [
@@ -120,12 +124,13 @@ def semi_orthogonal() -> list[str]:
         "the paper's 100 of 448; the sample parts and magnetic tiles in place of MVTec AD, KolektorSDD itself.",
         claims([
             Claim("Table 1: local covariances above one global, PRO", ".934 > .888",
-                  f"{number(mean['full'])} and {number(mean['global'])}, means of four sets", local, where),
+                  f"{number(mean['full'])} and {number(mean['global'])}, means of four sets",
+                  word(mean["full"] > mean["global"]), where),
             Claim("Table 1: the k smallest eigenvectors keep the full distance, the largest do not, PRO",
                   ".933 and .893 of .934",
                   f"{number(mean['eigen, smallest'])} and {number(mean['eigen, largest'])} of {number(mean['full'])}",
                   word(mean["eigen, smallest"] > mean["eigen, largest"]),
-                  "The largest do as well, but on linen."),
+                  "The largest do as well, except on linen."),
             Claim("Table 1: semi-orthogonal above sampled above Gaussian, PRO", ".924 > .912 > .886",
                   f"{number(mean['semi-orthogonal'])}, {number(mean['sampled'])}, {number(mean['Gaussian'])}", drawn,
                   f"{where_drawn}; 20 good and 20 defective photos cannot rank .004"),
@@ -133,8 +138,9 @@ def semi_orthogonal() -> list[str]:
                   f"{number(spread['semi-orthogonal'])} and {number(spread['sampled'])} (range, three draws)",
                   word(spread["semi-orthogonal"] < spread["sampled"]), "one split of the photos"),
             Claim("Table 1: all layers above any one, PRO", ".924 > .915, .905, .894",
-                  listed({name: row["all"] for name, row in layers.items()}) + "; best one " + listed(single),
-                  word(all(row["all"] > single[name] for name, row in layers.items())), "three layers of Lite0"),
+                  f"{number(of_layers['all'])} and {number(best_layer)}, means; "
+                  + listed({name: row["all"] for name, row in layers.items()}) + "; best one " + listed(single),
+                  word(of_layers["all"] > best_layer), "by the means, as in the paper; three layers of Lite0"),
             Claim("Table 2: PRO and pixel ROC on MVTec AD", ".924 and .975 (ResNet-18), .942 and .982 (k = 300)", "–",
                   UNTESTED, "The photos are not available here."),
             Claim("Table 3: KolektorSDD, pixel ROC", ".960 ± .014", f"{number(pixel['semi-orthogonal'])}, three seeds",
@@ -147,17 +153,19 @@ def semi_orthogonal() -> list[str]:
             Claim("Table 4: mSTC, ROC", ".921", "–", UNTESTED, "Surveillance video is not available here."),
             Claim("Table 5: PRO of each category of MVTec AD", "means .926 to .942", "–", UNTESTED,
                   "The photos are not available here."),
-            Claim("Fig. 2: above sampling at every k, most at small k", "a plot",
-                  f"ahead in {above} of {len(wide)} cells", word(above == len(wide)),
-                  "1,056 channels, k 5 to 100; picture"),
+            Claim("Fig. 2: above sampling at every k, most at small k", "a plot of means",
+                  "; ".join(f"k {k} {number(row['semi-orthogonal'])} and {number(row['sampled'])}"
+                            for k, row in zip(results["wide"]["k"], at_k, strict=True)),
+                  word(all(row["semi-orthogonal"] > row["sampled"] for row in at_k)),
+                  f"means of the sets, 1,056 channels; ahead in {above} of {len(wide)} cells; picture"),
             Claim("Fig. 3: sampling collapses the rank, the embedding keeps it (eigenvalues above 1e-4)",
                   "81.1% and 79.3% against 100%",
                   f"{100 * alive['sampled']:.1f}% and {100 * alive['semi-orthogonal']:.1f}%",
                   word(alive["sampled"] < alive["semi-orthogonal"]),
                   "magnetic tiles: no channel of Lite0 is dead, so nothing collapses; on features with copies it does "
                   "([METHODS](METHODS.md) section 1)"),
-            Claim("Theorem 2, Corollary 1", "proofs", "bounds hold in 200 of 200 random cases", HOLDS,
-                  "[METHODS](METHODS.md) section 1"),
+            Claim("Theorem 2, Corollary 1", "proofs", "–", UNTESTED,
+                  "Corollary 1 needs 1/α² where 1/α is printed ([METHODS](METHODS.md) section 1)."),
             Claim("Figs 1, 4, 5: heatmaps", "pictures", "–", UNTESTED, "of photos that are not available here"),
             Claim("Time of 100 of 448 channels against all", "191.5 and 1,464.6 s (.13), batch-SVD, 64 × 64 places",
                   f"{number(few['median_ms'] / 1000, 2)} and {number(full['median_ms'] / 1000, 2)} s "
@@ -220,27 +228,28 @@ def cop_corp() -> list[str]:
                   "; ".join(f"{s} {number(fused[s])} and {number(auc['digits'][f'regularised PCA + {s}'])}"
                             for s in scores),
                   word(all(regular)), "digits"),
-            Claim("Fusion is better than CoRP alone", ".880 to .960 > .875 (ResNet-50)",
+            Claim("Fusion is better than CoRP alone (our reading of Tables 1 and 2)", ".880 to .960 > .875 (ResNet-50)",
                   f"{listed(fused)}; alone {number(auc['digits']['CoRP'])}",
                   word(min(fused.values()) > auc["digits"]["CoRP"]),
                   "Digits: every fusion is below CoRP alone."),
-            Claim("Tables 2, II.3: ODIN, Mahalanobis, ViM, DICE, GODIN, CSI, SSD", ".555 to .959", "–", UNTESTED,
-                  "not built"),
+            Claim("Tables 1, 2, II.1, II.3: ODIN, Mahalanobis, ViM, DICE, GODIN, CSI, SSD", ".555 to .972", "–",
+                  UNTESTED, "not built"),
             Claim("Fig. 3: without the cosine map CoRP fails", "FPR95 rises on every set",
                   f"best γ: {number(best['with cosine, γ'])} with, {number(best['without cosine, γ'])} without",
                   word(best["with cosine, γ"] > best["without cosine, γ"]),
                   "Without it γ is divided by the mean squared length; the cosine spares that search."),
             Claim("Figs 2, 5, 6, 7: r, γ and M", "plots", "picture", HOLDS, "digits; seen, not measured"),
-            Claim("Fig. 4: kernel functions do as well as the explicit map", "a plot",
-                  f"{number(exact['exact']['auroc'])} exact, {number(exact['1024']['auroc'])} at M = 1,024", HOLDS,
-                  "one digit held out"),
+            Claim("Fig. 4: kernel functions are less effective than the explicit map", "a plot, by equation 9",
+                  f"{number(exact['exact']['auroc'])} exact, {number(exact['1024']['auroc'])} at M = 1,024",
+                  word(exact["exact"]["auroc"] < exact["1024"]["auroc"]),
+                  "by the exact form, not by equation 9 as printed; one digit held out"),
             Claim("Table II.2: CoRP answers faster than nearest neighbour",
                   "15.59 and .06 ms a sample (14 million photos)",
                   "; ".join(f"{int(n):,} rows {number(row['nearest neighbour'])} and {number(row['CoRP'])} ms"
                             for n, row in results["answer_times"].items()),
                   word(longest["CoRP"] < longest["nearest neighbour"]),
                   "at the most rows; its time does not grow with them"),
-            Claim("Proposition 2 as printed equals the error", "a proof",
+            Claim("Proposition 2 as printed equals the error", "stated without proof",
                   f"rank correlation {number(identities['rank_correlation_of_printed_form'], 2)}", FAILS,
                   f"The exact form agrees to {identities['cosine_kernel_against_cop']:.0e}; "
                   "[METHODS](METHODS.md) section 2."),
@@ -388,10 +397,11 @@ def hoffmann() -> list[str]:
             Claim("Fig. 10: cancer, PCA", ".9828", number(cancer["pca_best"], 4) + " at q = 1, "
                   + number(cancer["pca_q_1_2_3"][2], 4) + " at q = 3", word(cancer["pca_best"] < cancer["parzen_best"]),
                   "the order; the paper's figure is that of q = 3"),
-            Claim("Figs 8, 9: cancer, one-class SVM, below the plot's range", "below .99",
+            Claim("Figs 8, 9: cancer, one-class SVM, below the plot's range", "no number",
                   f"{number(max(swept.values()), 4)} swept in ν; {number(cancer['one_class_svm_best'], 4)} by its "
-                  "score at ν = .1, σ = .5", word(max(swept.values()) < 0.99),
-                  "Swept in ν as the paper does. By its score, which the paper does not use, it is level with Parzen. "
+                  "score at ν = .1, σ = .5", word(max(swept.values()) < cancer["parzen_best"]),
+                  "Below Parzen. Swept in ν as the paper does. By its score, which the paper does not use, it is level "
+                  "with Parzen. "
                   f"No area for σ = {', '.join(s for s in cancer['one_class_svm_swept_in_nu'] if s not in swept)}, as "
                   "the paper says of small σ."),
             Claim("Figs 8 to 10: digit 0, kernel PCA above PCA above Parzen", ".9953 > .9893 > .9873",
@@ -441,15 +451,18 @@ def kdf_kdn() -> list[str]:
     far = of("confidence_at_5", size)
     dimensions = results["many_dimensions"]["100"]
     deep = {n: row["with output layer"] for n, row in results["depth"].items()}
+    depths, stable = list(deep), [row["same"] for row in deep.values()]
     shapes = results["shift"]["confidence"]
     falling = all(a["same"] > b["same"] for a, b in itertools.pairwise(results["untrained"].values()))
     units, grown = list(results["widths"]), list(results["widths"].values())
     fall = {name: rows["kdn"] for name, rows in shapes.items()}
     return [
         "## 5 Kernel density forest and network (Dey et al. 2025)",
-        f"{ran('kdf_kdn')} As published: the paper's constant (our reading, [METHODS](METHODS.md) section 5), the "
-        "network's paths up to the output layer; 500 trees, nets of 4 × 100 units (paper: 4 × 1,000), three seeds. The "
-        "product differs: a calibrated constant, λ = 1e-3 ([METHODS](METHODS.md) section 5).",
+        f"{ran('kdf_kdn')} Figs 3A, 5 and the column *as published*: the paper's constant (our reading, "
+        "[METHODS](METHODS.md) section 5), the network's paths up to the output layer; 500 trees, nets of 4 × 100 "
+        "units (paper: 4 × 1,000), three seeds. Fig. 3B and the tables of bundled data: the defaults of `fit_kdf` and "
+        "`fit_kdn`, a calibrated constant and paths that end before the output layer. Loupe itself takes the output "
+        "layer, a calibrated constant and λ = 1e-3.",
         claims([
             Claim("Fig. 1: the kernel", "a drawing", "product over layers, by enumeration", HOLDS,
                   "difference 0 ([METHODS](METHODS.md) section 5)"),
@@ -457,6 +470,9 @@ def kdf_kdn() -> list[str]:
                 f"{n} layers {number(deep[n]['same'])} and {number(deep[n]['other'])}" for n in ("2", "8")),
                 word(all(row["same"] > row["other"] for row in deep.values())),
                 "Gaussian XOR; Fashion-MNIST untested"),
+            Claim("Fig. 2: in trained nets the kernel of same-class pairs remains stable", "the caption",
+                  f"{number(stable[0])} at {depths[0]}, {number(stable[-1])} at {depths[-1]} layers",
+                  word(min(stable) >= 0.9 * stable[0]), "stable: it falls by less than a tenth"),
             Claim("Fig. 2: in random nets the kernel falls with depth", "a plot", "; ".join(
                 f"depth {n} {number(row['same'])} and {number(row['other'])}"
                 for n, row in results["untrained"].items()),
@@ -468,10 +484,6 @@ def kdf_kdn() -> list[str]:
             Claim("Fig. 3A: KDF is closer to the true posterior (Hellinger)", "a plot",
                   *compared("hellinger", "KDF", "forest")),
             Claim("Fig. 3A: KDN is closer to the true posterior", "a plot", *compared("hellinger", "KDN", "network")),
-            Claim("Fig. 3A: the ECE of KDF is no larger, to .01", "a plot",
-                  *compared("ece", "KDF", "forest", slack=0.01)),
-            Claim("Fig. 3A: the ECE of KDN is no larger, to .01", "a plot",
-                  *compared("ece", "KDN", "network", slack=0.01)),
             Claim("Fig. 3A: far away the confidence of KDF falls to the prior, .5", "towards .5",
                   listed({name: row["KDF"] for name, row in far.items()}),
                   word(all(row["KDF"] < 0.6 for row in far.values())),
@@ -482,9 +494,7 @@ def kdf_kdn() -> list[str]:
                   f"d = 100: error KDF {number(dimensions['KDF']['error'])}, forest "
                   f"{number(dimensions['forest']['error'])}; KDN {number(dimensions['KDN']['error'])}, net "
                   f"{number(dimensions['network']['error'])}",
-                  word(dimensions["KDF"]["error"] <= dimensions["forest"]["error"] + 0.01
-                       and dimensions["KDN"]["error"] <= dimensions["network"]["error"] + 0.01),
-                  "our constant"),
+                  UNTESTED, "Measured with our constant and without the output layer: not the paper's KDN."),
             Claim("Fig. 3B: there the geodesic distance is better than the Euclidean", "a plot",
                   listed(results["euclidean"]),
                   word(all(results["euclidean"][f"{m}, geodesic"] < results["euclidean"][f"{m}, Euclidean"]
@@ -496,7 +506,7 @@ def kdf_kdn() -> list[str]:
                   word(all(min(v) < 0.75 for v in fall.values())),
                   "KDN with a net of its own; on the net's own dense layers, as published, it stays sure too "
                   "([METHODS](METHODS.md) section 8)"),
-            Claim("Table 1a: KDN keeps the accuracy of the net, to .013", ".007 to .013 less",
+            Claim("Table 1a: KDN keeps the accuracy of the net, to .013", ".006 to .013 less",
                   *foreign("error", slack=0.013)),
             Claim("Table 1a: its ECE is no larger, to .001", ".00 to .02, net .01 to .10",
                   *foreign("ece", slack=0.001)),
@@ -520,8 +530,8 @@ def kdf_kdn() -> list[str]:
             Claim("Tables 3, 4: hyperparameters", "500 trees; 4 × 1,000 units, 3e-4", "500 trees; 4 × 100 units, 1e-3",
                   UNTESTED, "smaller nets, a faster rate"),
         ]),
-        "As the product has it without known outliers (calibrated constant; KDN's paths end before the output layer), "
-        "n = 1,000, KDN loses to its net and falls far away: error, and confidence at 5 times the largest norm, "
+        "By these defaults, without known outliers, n = 1,000, KDN loses to its net and falls far away: error, and "
+        "confidence at 5 times the largest norm, "
         + "; ".join(f"{name} {number(sizes['1000']['KDN']['error'])} (net {number(sizes['1000']['network']['error'])}) "
                     f"and {number(sizes['1000']['KDN']['confidence_at_5'])} "
                     f"(net {number(sizes['1000']['network']['confidence_at_5'])})"
@@ -529,7 +539,7 @@ def kdf_kdn() -> list[str]:
         "Error and ECE on bundled tables, the largest sample of each:",
         grid("table", {f"{name}, {key}": {m: row[max(row, key=int)][m][key] for m in row[max(row, key=int)]}
                        for name, row in results["tables"].items() for key in ("error", "ece", "oce")}),
-        f"Foreign classes, means of five seeds. With the product's constant KDN's OCE is below the net's on "
+        f"Foreign classes, means of five seeds. With a calibrated constant KDN's OCE is below the net's on "
         f"{sum(oce for oce, _ in ahead)} of {len(ahead)}, its AUROC above it on {sum(auc for _, auc in ahead)}.",
         grid("known classes, foreign", {
             f"{name} {figure}": {m: row[figure] for m, row in rows.items()} for name, rows in results["foreign"].items()

@@ -235,7 +235,7 @@ def draw(figures: dict) -> go.Figure:
             first = column == 1 and title == "all channels"
             line(shown, np.arange(1, len(values) + 1), values, title, order.index(title), (3, column), first=first)
             shown.data[-1].mode = "lines"
-        smallest = spectrum["mean"]["all channels"][: spectrum["photos"]][-K:]
+        smallest = spectrum["mean"]["all channels"][: spectrum["photos"] - 1][-K:]  # the null space begins there
         line(shown, np.arange(1, len(smallest) + 1), smallest, "eigen, smallest", 4, (3, column), first=False)
         shown.data[-1].mode = "lines"
         shown.update_yaxes(type="log", range=[-5, 3], dtick=1, exponentformat="power", row=3, col=column)
