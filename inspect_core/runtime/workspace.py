@@ -137,6 +137,13 @@ def allowed_roots() -> tuple[Path, ...]:
     return tuple(folder for folder in dict.fromkeys(default_roots) if folder != Path(folder.anchor))
 
 
+def readable_roots() -> tuple[Path, ...]:
+    """Return the folders that photos may lie in which a page has chosen before: those allowed, and Loupe's own uploads
+    and samples.
+    """
+    return (*allowed_roots(), root(), app_folder())
+
+
 def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
     """Return the `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, or nothing."""
     try:

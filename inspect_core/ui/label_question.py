@@ -8,8 +8,8 @@ import streamlit as st
 from inspect_core.images.folders import PhotoTree
 from inspect_core.images.photo_labels import UnclearLabels
 from inspect_core.images.samples import ScanError
+from inspect_core.runtime import workspace
 from inspect_core.ui import contact_sheet, shell
-from inspect_core.ui.photo_source import readable_roots
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def choose(path: Path, key: str, *, to_teach: bool = True) -> LabelChoice:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
     try:
-        PhotoTree.open(path, stays=True, roots=readable_roots()).read_labels(None, to_teach=to_teach)
+        PhotoTree.open(path, stays=True, roots=workspace.readable_roots()).read_labels(None, to_teach=to_teach)
     except UnclearLabels as unclear:
         return unclear
     except (ScanError, OSError):

@@ -56,7 +56,7 @@ def start(open_product: unsaved_products.OpenProduct) -> None:
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
     """Return where a photo of the recipe was, if a file is still there that this page may read."""
-    return existing_path(recipe, row, workspace.allowed_roots())
+    return existing_path(recipe, row, workspace.readable_roots())
 
 
 def product_from_recipe(recipe: Recipe) -> TaughtProduct:
@@ -127,7 +127,7 @@ def _kept(taught_id: str, job: Job) -> str:
     try:
         unsaved, recipe = unsaved_products.load_unsaved(workspace.open_folder() / taught_id)
         for file in unsaved.files:
-            resolve_allowed_path(file, [*workspace.allowed_roots(), workspace.root()])
+            resolve_allowed_path(file, workspace.readable_roots())
     except ValueError as error:
         open_product_store.refuse(taught_id, str(error))
         raise

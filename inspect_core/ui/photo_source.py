@@ -95,15 +95,10 @@ def fingerprint(path: Path) -> str:
     """Return a key of what was found: it changes with any file below `path`, or beside a list."""
     digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` reports the problem
-        folder = top_folder(path, readable_roots())
+        folder = top_folder(path, workspace.readable_roots())
         for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
             entry = folder / name
             if entry.is_file():
                 facts = entry.stat()
                 digest.update(b"%s|%d|%d\n" % (os.fsencode(entry), facts.st_size, facts.st_mtime_ns))
     return digest.hexdigest()
-
-
-def readable_roots() -> list[Path]:
-    """Return the folders that photos of a page may lie in: those allowed, and Loupe's own uploads and samples."""
-    return [*workspace.allowed_roots(), workspace.root(), workspace.app_folder()]

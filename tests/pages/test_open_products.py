@@ -271,6 +271,16 @@ def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder,
     assert reopened.id == app.session_state["in_hand"]
 
 
+def test_a_sample_product_opens_whatever_folders_are_allowed(open_app, flange, folder, product, tmp_path, monkeypatch):
+    part = another(flange)
+    open_product_store.put(part)
+    restart()
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("inspect_core.runtime.workspace.app_folder", lambda: product)
+    finish(open_app("pages/inspect.py"))
+    assert open_product_store.find(part.id).study is not None
+
+
 def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, folder, product, tmp_path, monkeypatch):
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))

@@ -17,15 +17,7 @@ from inspect_core.sharding import worker_selection
 from inspect_core.ui import batch_store, label_question, saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import batch_jobs
 from inspect_core.ui.batch_store import BatchRun
-from inspect_core.ui.photo_source import (
-    FOLDER,
-    UPLOAD,
-    PhotoSource,
-    choose_folder,
-    choose_upload,
-    fingerprint,
-    readable_roots,
-)
+from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_folder, choose_upload, fingerprint
 
 LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
 NUMBER_WIDTH = 160
@@ -59,7 +51,7 @@ def new_batch(saved: list[Path]) -> None:
     if start_button("Start", "batch_start", disabled=source is None) and source is not None and labels is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
-                count = len(photos_of([source.path], readable_roots()))
+                count = len(photos_of([source.path], workspace.readable_roots()))
             asked = {"product": recipe.product, "recipe": path.name, "digest": recipe.digest or "", "count": count}
             asked["trial"] = trial
             endings = tuple(ending for ending in ENDINGS if ending in map_choices)

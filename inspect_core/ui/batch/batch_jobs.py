@@ -14,6 +14,7 @@ from inspect_core.line.confusion import truths_of
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
+from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
@@ -22,7 +23,6 @@ from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
 from inspect_core.ui import batch_store, shell
 from inspect_core.ui.batch_store import BatchRun
 from inspect_core.ui.inspected_photos import inspector_of
-from inspect_core.ui.photo_source import readable_roots
 
 BATCH = "batch"
 MOST_DRAWN = 24
@@ -81,7 +81,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         begun = f"the recipe this batch started with ({batch.digest[:12]})"
         raise ValueError(f"{batch.recipe} is no longer {begun}; start a new batch")
     job.report(0.0, "checking the photos")
-    photos = photos_of([Path(batch.source)], readable_roots())
+    photos = photos_of([Path(batch.source)], workspace.readable_roots())
     truths, _ = truths_of(photos, [Path(batch.source)], batch.labels or None)
     if batch.cluster:
         address, certificates = worker_selection.read_cluster_settings()

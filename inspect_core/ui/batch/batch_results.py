@@ -18,7 +18,6 @@ from inspect_core.ui import batch_store, charts, saved_recipes, shell, table_dow
 from inspect_core.ui.batch import batch_form
 from inspect_core.ui.batch_store import SIDES, BatchRun
 from inspect_core.ui.inspected_photos import heatmap_of
-from inspect_core.ui.photo_source import readable_roots
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 PICTURE_WIDTH = 180
@@ -214,7 +213,7 @@ def _selected(batch: BatchRun, row: ResultRow) -> None:
 @st.cache_data(max_entries=2, show_spinner="Searching for the photo…", ttl=60)
 def _paths(source: str) -> dict[str, str]:
     """Return where the photos of a batch are, by name."""
-    return {name: str(path) for name, path in photos_of([Path(source)], readable_roots())}
+    return {name: str(path) for name, path in photos_of([Path(source)], workspace.readable_roots())}
 
 
 def _recipe_name(batch: BatchRun) -> str:

@@ -176,7 +176,7 @@ def _notches(inspections: list[Inspection]) -> None:
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(path: str, digest: str, side: int) -> bytes | None:
     try:
-        photo = read(resolve_allowed_path(path, workspace.allowed_roots()))
+        photo = read(resolve_allowed_path(path, workspace.readable_roots()))
     except (ImageError, ValueError, OSError):
         return None
     return webp(Image.fromarray(downscale(photo.pixels, side))) if photo.digest == digest else None

@@ -34,7 +34,7 @@ from inspect_core.tuning.recipe_extension import (
     plan_extension,
 )
 from inspect_core.ui import label_question, result_cache, shell
-from inspect_core.ui.photo_source import fingerprint, folder_at, readable_roots
+from inspect_core.ui.photo_source import fingerprint, folder_at
 from inspect_core.verdict import OTHER_PRODUCT, VERDICT_PHRASES
 from inspect_core.whole_part.product_check import STOP
 
@@ -92,7 +92,7 @@ def _in_folder(folder: Path, key: str) -> list[Candidate]:
     choice = label_question.choose(folder, fingerprint(folder), to_teach=False)
     if not choice.is_clear:
         return []
-    photos = photos_in([folder], readable_roots())
+    photos = photos_in([folder], workspace.readable_roots())
     if not photos:
         raise ScanError(f"There are no photos in “{folder.name}”; choose the folder that holds the good parts")
     labels = labels_at([folder], choice.reading)
@@ -106,10 +106,7 @@ def _in_folder(folder: Path, key: str) -> list[Candidate]:
 def _work(recipe: Recipe, photos: list[tuple[str, Path]], defects: dict[Path, str], job: Job) -> ExtensionResult:
     with AuditLog.open() as log:
         past_inspections = [part for part in inspections.read(log, most=MOST) if part.recipe == recipe.digest]
-    roots = [
-        resolve_allowed_path(folder, [*workspace.allowed_roots(), workspace.root()])
-        for folder in recipe.provenance.folders
-    ]
+    roots = [resolve_allowed_path(folder, workspace.readable_roots()) for folder in recipe.provenance.folders]
     task = plan_extension(recipe, photos, roots, past_inspections, labels=defects)
     new, study = extend_recipe(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
     old = LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
@@ -275,6 +272,6 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
 
 def _readable(path: Path) -> bool:
     try:
-        return resolve_allowed_path(path, [*workspace.allowed_roots(), workspace.root()]).is_file()
+        return resolve_allowed_path(path, workspace.readable_roots()).is_file()
     except (ValueError, OSError):
         return False

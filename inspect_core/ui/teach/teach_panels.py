@@ -18,20 +18,13 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import registry
 from inspect_core.methods.method import Method
 from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, OFFERED, SECOND
+from inspect_core.runtime import workspace
 from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.ui import contact_sheet, label_question, shell, teaching_job, weights_panel
-from inspect_core.ui.photo_source import (
-    FOLDER,
-    SAMPLE,
-    UPLOAD,
-    PhotoSource,
-    choose_folder,
-    choose_upload,
-    readable_roots,
-)
+from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, PhotoSource, choose_folder, choose_upload
 from inspect_core.ui.teach.photo_settings import choose_alignment, choose_tiles, choose_tolerances, show_input
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
@@ -343,4 +336,4 @@ def _choose_sample() -> PhotoSource | None:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _scan(path: str, fingerprint: str, reading: str | None) -> Dataset:
-    return scan(Path(path), stays=True, labels=reading, roots=readable_roots())
+    return scan(Path(path), stays=True, labels=reading, roots=workspace.readable_roots())
