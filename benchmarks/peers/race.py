@@ -1,17 +1,19 @@
 """Loupe beside anomalib, on the same photos with the same network, one after the other on this machine.
 
-LOUPE_PEERS=ENVIRONMENT/bin/python python -m benchmarks.peers.race [NAME=FOLDER ...] [--without patchcore]
+LOUPE_PEERS=ENVIRONMENT/bin/python python -m benchmarks.peers.race [NAME=FOLDER ...] [--without patchcore] [--photos N]
 
 `python -m venv ENVIRONMENT && ENVIRONMENT/bin/pip install anomalib==2.7.0` makes the environment; without it only Loupe
-runs. Folders are in MVTec AD layout; the bundled sample parts otherwise. All learn from train/good, see no defect, and
-judge test/. Everybody gets the weights of EfficientNet Lite0, photos at the size that Loupe proposes for their shape
-(256 × 256 for square ones) and two threads; anomalib the stages that its authors' choice of layers (1, 2 and 3 of a
-residual network; 2 and 3 for PatchCore) corresponds to. Fit is the time from photos to a model that can judge: for
-Loupe limits from folds and copies within the tolerances are in it.
+runs. Folders are in MVTec AD layout; the bundled sample parts otherwise. All learn from train/good, or from so many
+photos drawn from it, see no defect, and judge test/. Each run is written when it ends, and one that is written does not
+run again: remove the result to begin anew. Everybody gets the weights of EfficientNet Lite0, photos at the size that
+Loupe proposes for their shape (256 × 256 for square ones) and two threads; anomalib the stages that its authors' choice
+of layers (1, 2 and 3 of a residual network; 2 and 3 for PatchCore) corresponds to. Fit is the time from photos to a
+model that can judge: for Loupe limits from folds and copies within the tolerances are in it.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +23,7 @@ import numpy as np
 import torch
 
 from benchmarks.main_job.budgets import refresh
-from benchmarks.measure import RESULTS, Others, machine, parser, sets, write
+from benchmarks.measure import RESULTS, Others, kept, machine, parser, sets, write
 from inspect_core.features.backbones import load
 from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read_mask
@@ -59,8 +61,8 @@ def run(side: str, order: dict, scratch: Path) -> dict:
     return json.loads((scratch / "figures.json").read_text()) | quality(Path(order["folder"]), scratch / "maps.npz")
 
 
-def quality(folder: Path, maps: Path) -> dict[str, float]:
-    """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all."""
+def quality(folder: Path, maps: Path) -> dict[str, float | None]:
+    """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all; no AUPRO without masks."""
     samples = scan(folder)
     arrays = np.load(maps)
     by_name = {sample.name.removeprefix("test/"): sample for sample in (*samples.good, *samples.defects)}
@@ -69,7 +71,23 @@ def quality(folder: Path, maps: Path) -> dict[str, float]:
     blank = np.zeros(size, bool)
     masks = [mask_at(read_mask(photo.mask, photo.size), size) if photo.mask else blank for photo in photos]
     defect = np.array([photo.label != "good" for photo in photos])
-    return {"image_auroc": auroc(arrays["scores"], defect), "aupro": aupro(arrays["maps"], np.stack(masks))}
+    overlap = aupro(arrays["maps"], np.stack(masks)) if any(mask.any() for mask in masks) else None
+    return {"image_auroc": auroc(arrays["scores"], defect), "aupro": overlap}
+
+
+def folder_of(folder: Path, photos: int | None, scratch: Path) -> Path:
+    """The folder itself, or a copy of it with so many photos of train/good, drawn with a seed."""
+    train = sorted((folder / "train/good").iterdir())
+    if photos is None or len(train) <= photos:
+        return folder
+    drawn = sorted(np.random.default_rng(0).permutation(len(train))[:photos])
+    (scratch / "train/good").mkdir(parents=True)
+    for number in drawn:
+        shutil.copy(train[number], scratch / "train/good")
+    for other in ("test", "ground_truth"):
+        if (folder / other).is_dir():
+            shutil.copytree(folder / other, scratch / other)
+    return scratch
 
 
 def table(figures: dict) -> str:
@@ -78,17 +96,22 @@ def table(figures: dict) -> str:
     lines = [f"| photos | detector | {' | '.join(names.values())} |", "| --- " * (2 + len(names)) + "|"]
     for photos, rows in figures.items():
         for name, row in rows.items():
-            values = [f"{row[key]:.3f}" if key in QUALITY else f"{row[key]:,.1f}" for key in names]
+            values = [_figure(row[key], 3 if key in QUALITY else 1) for key in names]
             lines.append(f"| {photos} | {name} | {' | '.join(values)} |")
     return "\n".join(lines)
+
+
+def _figure(value: float | None, decimals: int) -> str:
+    return "–" if value is None else f"{value:,.{decimals}f}"
 
 
 def main() -> None:
     options = parser("race", __doc__)
     options.add_argument("folders", nargs="*", metavar="NAME=FOLDER")
     options.add_argument("--without", action="append", default=[], help="detectors to leave out")
+    options.add_argument("--photos", type=int, help="of train/good to learn from; all otherwise")
     options = options.parse_args()
-    figures = {}
+    figures = kept(options.name)
     others = Others.since()
     backbone = load("efficientnet_lite0", device="cpu")
     with tempfile.TemporaryDirectory(prefix="loupe-race-") as scratch:
@@ -97,16 +120,19 @@ def main() -> None:
         shared = {"network": "tf_efficientnet_lite0", "weights": str(weights)}
         shared |= {"mean": [0.5] * 3, "sd": [0.5] * 3}
         for photos, folder in sets(options.folders).items():
+            folder = folder_of(folder, options.photos, Path(tempfile.mkdtemp(dir=scratch)))
             size = input_size([sample.size for sample in scan(folder).good if sample.split_side == "train"])
             for name, (side, orders) in CONTENDERS.items():
                 if orders["detector"] in options.without or (side != "loupe" and "LOUPE_PEERS" not in os.environ):
+                    continue
+                if name in figures.get(photos, {}):
                     continue
                 side_scratch = Path(tempfile.mkdtemp(dir=scratch))
                 order = shared | orders | {"folder": str(folder.resolve()), "size": size}
                 figures.setdefault(photos, {})[name] = run(side, order, side_scratch)
                 print(photos, name, figures[photos][name], flush=True)
-    path = write(options.name, figures, measured_on=machine() | {"others": others.fraction()})
-    if path.parent == RESULTS:
+                write(options.name, figures, measured_on=machine() | {"others": others.fraction()})
+    if (RESULTS / options.name).parent == RESULTS:
         COSTS.write_text(refresh(COSTS.read_text(encoding="utf-8"), table(figures), MARKS), encoding="utf-8")
 
 
