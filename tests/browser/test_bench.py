@@ -320,8 +320,10 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
         ("Reject above", limits.review - 1, "The review limit must be below the reject limit"),
         ("Review above", limits.reject + 1, "The review limit must be below the reject limit"),
         ("Reject above", -5, "This limit would reject every part:"),
+        ("Review above", "abc", "“abc” is not a number"),
+        ("or false-reject rate", "250 %", "“250 %” is not a percentage"),
     ):
-        field = page.get_by_label(box, exact=True).last
+        field = page.get_by_label(box).last
         field.fill(str(typed))
         page.keyboard.press("Enter")
         assert why in field.evaluate("box => box.validationMessage")

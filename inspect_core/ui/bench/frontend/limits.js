@@ -56,33 +56,35 @@ class LimitBoxes {
   }
 
   onScore(role, box) {
-    const score = Number(box.value.replace(",", "."));
-    if (box.value.trim() === "" || !Number.isFinite(score)) {
-      box.value = this.limits[role].toFixed(this.decimals);
-      return;
-    }
-    const limits = hasReviewBand(this.limits) ? { ...this.limits, [role]: score } : { review: score, reject: score };
     const told = (value) => value.toFixed(this.decimals);
-    if (score < Math.min(this.lowest, this.typicalScore)) {
-      this.refuse(role, box, `This limit would reject every part: the lowest score is ${told(this.lowest)}.`);
+    const typed = box.value.trim();
+    const score = Number(typed.replace(",", "."));
+    const limits = hasReviewBand(this.limits) ? { ...this.limits, [role]: score } : { review: score, reject: score };
+    const refuse = (why) => this.refuse(box, told(this.limits[role]), why);
+    if (typed === "") box.value = told(this.limits[role]);
+    else if (!Number.isFinite(score)) refuse(`“${typed}” is not a number: enter a score.`);
+    else if (score < Math.min(this.lowest, this.typicalScore)) {
+      refuse(`This limit would reject every part: the lowest score is ${told(this.lowest)}.`);
     } else if (limits.review > limits.reject) {
       const order = "The review limit must be below the reject limit";
       const [here, there] = role === "review" ? ["at most", limits.reject] : ["at least", limits.review];
-      this.refuse(role, box, `${order}: enter ${here} ${told(there)}, or untick the review band.`);
+      refuse(`${order}: enter ${here} ${told(there)}, or untick the review band.`);
     } else this.set(limits);
   }
 
-  /** The number goes back to the limit in force, and the box says why. */
-  refuse(role, box, why) {
-    box.value = this.limits[role].toFixed(this.decimals);
+  /** The number goes back to what is in force, and the box says why. */
+  refuse(box, inForce, why) {
+    box.value = inForce;
     box.setCustomValidity(why);
     box.reportValidity();
   }
 
   onOverkill() {
-    const rate = Number(this.overkill.value.replace(",", ".")) / 100;
-    if (this.overkill.value.trim() === "" || !(rate >= 0 && rate < 1)) {
-      this.overkill.value = "";
+    const typed = this.overkill.value.trim();
+    const rate = Number(typed.replace(/ ?%$/, "").replace(",", ".")) / 100;
+    if (typed === "") return;
+    if (!(rate >= 0 && rate < 1)) {
+      this.refuse(this.overkill, "", `“${typed}” is not a percentage: enter 0 or more, below 100.`);
       return;
     }
     const limit = limitForOverkill(this.setScores, rate);
