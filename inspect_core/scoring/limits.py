@@ -23,6 +23,8 @@ FEW_SCORES = 20
 QUANTILES = (0.25, 0.5, 0.85)
 """Of the scores of good parts, through which their tail is fitted."""
 MIN_SCORES = 8
+SURPRISE = 0.05
+"""Probability below which what tested good parts show contradicts what the scores that set limits promise."""
 DRAWS = 2000
 MOST_DRAWN = 500
 """Samples, and the most scores in one, drawn to find the rejects to expect from a limit set by few scores."""
@@ -58,6 +60,34 @@ def limits_from_good(
         for fraction in (review, reject)
     )
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
+
+
+def with_contradicting(good_scores: ArrayLike, tested_scores: ArrayLike, *, ceiling: float | None = None) -> np.ndarray:
+    """Return the scores by which limits are set: good_scores, and those of tested good parts where they contradict the
+    limits of the others.
+
+    good_scores (n,), tested_scores (m,), of parts that the detector was not fitted to. They contradict where more of
+    them lie above either limit of `limits_from_good` than come by chance with probability SURPRISE, given what
+    `overkill_at` expects: then the others are too few, or taken otherwise, and a limit of theirs would promise what is
+    known to be untrue. Raises ValueError as `limits_from_good`.
+    """
+    good, tested = np.asarray(good_scores), np.asarray(tested_scores)
+    if not len(tested):
+        return good
+    for limit in limits_from_good(good, ceiling=ceiling):
+        share = overkill_at(limit, good, ceiling=ceiling).expected / 100
+        if is_surprising(int((tested > limit).sum()), len(tested), share):
+            return np.concatenate([good, tested])
+    return good
+
+
+def is_surprising(above: int, count: int, share: float) -> bool:
+    """Return whether so many of `count` parts above a limit, or more, come by chance in fewer than SURPRISE cases where
+    each is above it with probability `share`.
+    """
+    from scipy.special import bdtrc  # a third of a second at the start of a runner
+
+    return above > 0 and float(bdtrc(above - 1, count, share)) < SURPRISE
 
 
 def rescale_limit(

@@ -4,10 +4,10 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc
 
 from inspect_core.images.folders import PhotoFile
 from inspect_core.images.samples import pluralise as number_of
@@ -21,7 +21,7 @@ from inspect_core.scoring.counts import (
     select_counted_parts,
 )
 from inspect_core.scoring.defect_hits import hit_limit as found_in_map
-from inspect_core.scoring.limits import overkill_at, provable_bound
+from inspect_core.scoring.limits import overkill_at, provable_bound, with_contradicting
 from inspect_core.scoring.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, Flags, rank
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
@@ -33,8 +33,6 @@ from inspect_core.verdict import Limits
 
 ENOUGH_GOOD_PHOTOS = 60
 """Good photos that promise enough."""
-SURPRISE = 0.05
-"""Probability below which what good test photos show contradicts what is expected."""
 MORE = (20, 30, 60, 100, 200, 400)
 """Numbers to propose when there are fewer."""
 
@@ -202,8 +200,8 @@ def forecast_sentence(
     *,
     ceiling: float | None = None,
 ) -> str:
-    """Return how many of the next 100 good parts the limits will stop, where the good test photos contradict that, and
-    what too few good photos cannot promise.
+    """Return how many of the next 100 good parts the limits will stop, which good parts say so, and what too few of
+    them cannot promise.
 
     scores: (photos,) of all; setting_scores: `calibration_scores` of the photos that set limits; ceiling: their
     `ceiling`. "" without any.
@@ -211,35 +209,24 @@ def forecast_sentence(
     setters = [photo for photo, sets in zip(scored.photos, scored.setters(), strict=True) if sets]
     if not setters:
         return ""
-    groups = [photo.split_group or photo.name for photo in setters]
+    is_tested = scored.tested_good()
+    known_good = with_contradicting(setting_scores, scores[is_tested], ceiling=ceiling)
+    tested = [*compress(scored.photos, is_tested)] if len(known_good) > len(setting_scores) else []
+    groups = [photo.split_group or photo.name for photo in (*setters, *tested)]
     reviewed = [("above the review limit", limits.review)] if limits.review != limits.reject else []
-    tested = scores[scored.good_and_defect()[0] & scored.of_subset("test") & ~scored.setters()].astype(float)
-    expected, contradicted = [], []
+    expected = []
     for word, limit in (*reviewed, ("rejected", limits.reject)):
-        forecast = overkill_at(limit, setting_scores, groups=groups, ceiling=ceiling)
+        forecast = overkill_at(limit, known_good, groups=groups, ceiling=ceiling)
         expected.append(f"{forecast.expected:.0f} {word} ({forecast.low} to {forecast.high})")
-        above = int((tested > limit).sum())
-        if is_surprising(above, len(tested), forecast.expected / 100):
-            contradicted.append(f"{above} {word}")
-    contradiction = ""
-    if contradicted:
-        contradiction = (
-            f"But of {number_of(len(tested), 'good test photo')} there are {', '.join(contradicted)}: they differ from "
-            "the photos taught, or these are too few. Learn from some of them too, or raise the limit."
-        )
-    count = len(set(groups))
+    count = len(set(groups[: len(setters)]))
     known = int(scored.chosen_defects().sum())
-    sentence = f"The suggested limits are based on {number_of(count, 'good part')}"
-    sentence += f" and {number_of(known, 'known defect')}." if known else "."
+    also = [number_of(len(tested), "good test photo")] if tested else []
+    also += [number_of(known, "known defect")] if known else []
+    sentence = f"The suggested limits are based on {' and '.join([number_of(count, 'good part'), *also])}."
+    if tested:
+        sentence += " The test photos score higher: they were taken otherwise, or the other good photos are too few."
     sentence = f"Expected among the next 100 good parts: {', '.join(expected)}. {sentence}"
-    return " ".join(filter(None, (sentence, contradiction, most_promised(count, photos=len(setters)))))
-
-
-def is_surprising(above: int, count: int, share: float) -> bool:
-    """Return whether so many of `count` parts above a limit, or more, come by chance in fewer than SURPRISE cases where
-    each is above it with probability `share`.
-    """
-    return above > 0 and float(bdtrc(above - 1, count, share)) < SURPRISE
+    return " ".join(filter(None, (sentence, most_promised(count, photos=len(setters)))))
 
 
 def most_promised(groups: int, *, photos: int) -> str:

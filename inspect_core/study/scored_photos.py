@@ -18,7 +18,7 @@ from inspect_core.images.placement import Placement
 from inspect_core.methods.fitted_method import FittedMethod, sweep_errors
 from inspect_core.scoring.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
 from inspect_core.scoring.cost_limit import limits_with_defects
-from inspect_core.scoring.limits import limits_from_good
+from inspect_core.scoring.limits import limits_from_good, with_contradicting
 from inspect_core.scoring.local_scale import GoodMaps, LocalScale, sum_error_maps
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.study.stored_errors import StoredErrors, Which
@@ -144,6 +144,11 @@ class ScoredPhotos:
         good, _ = self.good_and_defect()
         calibration = good & self.of_subset("calibration")
         return (calibration if calibration.any() else good & self.of_subset("test")) & (self.set_on is None)
+
+    def tested_good(self) -> np.ndarray:
+        """Return (photos,) bool: the good test photos beside those that set limits."""
+        good, _ = self.good_and_defect()
+        return good & self.of_subset("test") & ~self.setters() & (self.set_on is None)
 
     def chosen_defects(self) -> np.ndarray:
         """Return (photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
@@ -282,13 +287,15 @@ class ScoredPhotos:
     def default_limits(self, **live: int) -> Limits:
         """Return the suggested limits: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
 
-        Where known defects were kept to choose by, they may lower the review limit (`limits_with_defects`). Raises
-        ValueError when there is no good photo to set them.
+        They follow good test photos that contradict the others (`with_contradicting`). Where known defects were kept to
+        choose by, they may lower the review limit (`limits_with_defects`). Raises ValueError when there is no good
+        photo to set them.
         """
         good = self.calibration_scores(**live)
         if not len(good):
             raise ValueError("no good photos are available to set the limit; reserve some and teach again")
         ceiling = self.ceiling(**live)
+        good = with_contradicting(good, self.scores(**live)[self.tested_good()], ceiling=ceiling)
         known = self.chosen_defects()
         if not known.any():
             return Limits(*limits_from_good(good, ceiling=ceiling))
@@ -332,7 +339,8 @@ class ScoredPhotos:
         if view.definition.ceiling(view.detector, view.start) is not None:
             return maps.finish(self.size, uniform=True)
         if view.definition.has_one_scale:
-            return maps.finish(self.size, uniform=True).with_photo_levels(errors)
+            scale = maps.finish(self.size, uniform=True)
+            return scale.with_excess(errors) if view.definition.counts_excess else scale.with_photo_levels(errors)
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
         is_fixed = GoodMaps.from_errors(group_means).is_fixed(self.size)

@@ -9,11 +9,13 @@ from scipy import stats
 from inspect_core.scoring.limits import (
     DEFAULT_OVERKILL,
     clopper_pearson,
+    is_surprising,
     limit_for_overkill,
     limits_from_good,
     overkill_at,
     rescale_limit,
     upper_bound,
+    with_contradicting,
 )
 from tests.examples import examples
 
@@ -293,3 +295,21 @@ def test_overkill_of_equal_scores_and_bad_arguments():
         overkill_at(1.0, [1.0, 2.0], groups=["a"])
     with pytest.raises(ValueError, match="sample_size is 0"):
         overkill_at(1.0, [1.0, 2.0], sample_size=0)
+
+
+def test_what_is_surprising_is_the_binomial_tail():
+    for above, count, share in ((2, 12, 0.01), (1, 12, 0.01), (4, 20, 0.05), (0, 5, 0.01)):
+        tail = sum(math.comb(count, i) * share**i * (1 - share) ** (count - i) for i in range(above, count + 1))
+        assert is_surprising(above, count, share) == (above > 0 and tail < 0.05)
+
+
+def test_tested_scores_count_only_where_they_contradict():
+    good = POPULATIONS[0].rvs(60, random_state=0)
+    review, reject = limits_from_good(good)
+    alike, one_high = np.full(20, review - 1), np.array([*[review - 1] * 19, review + 0.01])
+    two_rejected, five_above = one_high.copy(), one_high.copy()
+    two_rejected[-2:], five_above[-5:] = reject + 1, review + 0.01
+    for tested in (np.zeros(0), alike, one_high):
+        assert np.array_equal(with_contradicting(good, tested), good)
+    for tested in (two_rejected, five_above):
+        assert np.array_equal(with_contradicting(good, tested), np.concatenate([good, tested]))

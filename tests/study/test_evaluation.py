@@ -1,7 +1,6 @@
 """Figures of the judge photos: what limits promise, where defects are caught, and photos without a score."""
 
 import shutil
-from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,13 @@ from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.scoring import defect_hits as rule
 from inspect_core.scoring.counts import UnscoredCounts
-from inspect_core.scoring.limits import provable_bound
+from inspect_core.scoring.limits import limits_from_good, provable_bound
 from inspect_core.study.evaluation import (
     counts_sentence_for,
     evaluate_photos,
     figures,
     forecast_sentence,
     found_up_to,
-    is_surprising,
     outcomes,
     score_test_photos,
 )
@@ -69,24 +67,24 @@ def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     assert 5 < low < 50 < high < 95, "of 12 scores 6 lie above the median"
 
 
-def test_good_test_photos_that_say_otherwise_are_named(recipe):
+def test_limits_follow_good_test_photos_that_contradict(recipe, monkeypatch):
     photos = [photo(f"{i}", "good", "calibration") for i in range(30)] + [photo(f"t{i}", "good") for i in range(12)]
     scored = bench(recipe.views, photos)
     setting, limits = scored.calibration_scores(), scored.default_limits()
-    scores = np.full(42, limits.review - 1)
-    scores[:30] = setting
-    assert "But of" not in forecast_sentence(scored, limits, scores, setting)
-    scores[40:] = limits.reject + 1
-    sentence = forecast_sentence(scored, limits, scores, setting)
-    assert "But of 12 good test photos there are 2 rejected: they differ from the photos taught" in sentence
-    scores[38:] = limits.reject + 1
-    assert "there are 4 above the review limit, 4 rejected" in forecast_sentence(scored, limits, scores, setting)
-
-
-def test_what_is_surprising_is_the_binomial_tail():
-    for above, count, share in ((2, 12, 0.01), (1, 12, 0.01), (4, 20, 0.05), (0, 5, 0.01)):
-        tail = sum(comb(count, i) * share**i * (1 - share) ** (count - i) for i in range(above, count + 1))
-        assert is_surprising(above, count, share) == (above > 0 and tail < 0.05)
+    scores = np.concatenate([setting, np.sort(setting)[:12]])
+    monkeypatch.setattr(ScoredPhotos, "scores", lambda scored, **live: scores)
+    assert scored.default_limits() == limits == Limits(*limits_from_good(setting))
+    assert "test photo" not in forecast_sentence(scored, limits, scores, setting)
+    scores[30:] += limits.reject - setting.min()
+    followed = scored.default_limits()
+    assert followed == Limits(*limits_from_good(scores))
+    assert followed.review > limits.review
+    sentence = forecast_sentence(scored, followed, scores, setting)
+    assert "based on 30 good parts and 12 good test photos. The test photos score higher: they" in sentence
+    before, after = (
+        int(forecast_sentence(scored, at, scores, setting).split("parts: ")[1].split()[0]) for at in (limits, followed)
+    )
+    assert after < before
 
 
 @pytest.fixture
