@@ -166,8 +166,14 @@ def small_backbone(graphs: Path):
     return small_network((64, 96), graphs)
 
 
-def small_network(size: tuple[int, int], graphs: Path):
-    """Two taps, an embedding and logits."""
+@pytest.fixture(scope="session")
+def small_backbone_with_picture(graphs: Path):
+    """The same with the photo itself as a third tap."""
+    return small_network((64, 96), graphs, taps=("first", "second", "picture"))
+
+
+def small_network(size: tuple[int, int], graphs: Path, taps: tuple[str, ...] = ("first", "second")):
+    """Two taps or three, an embedding and logits."""
     import torch
     from torch import nn
 
@@ -184,7 +190,7 @@ def small_network(size: tuple[int, int], graphs: Path):
             return self.fc(self.second(self.first(images)).mean((2, 3)))
 
     torch.manual_seed(4)
-    facts = {"name": "small", "taps": ("first", "second"), "tap_channels": (10, 14), "size": size, "classifier": "fc"}
+    facts = {"name": "small", "taps": taps, "tap_channels": (10, 14, 3)[: len(taps)], "size": size, "classifier": "fc"}
     facts |= {"mean": (0.5,) * 3, "sd": (0.25,) * 3, "device": torch.device("cpu"), "engine": "ONNX Runtime"}
     return exported_once(Backbone(**facts, weight_digest="0" * 64, cache=graphs, _network=SmallNetwork().eval))
 

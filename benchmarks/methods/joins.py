@@ -16,7 +16,10 @@ from inspect_core.methods.registry import FIXED, LOOSE
 
 PHOTOS = 60
 DRAWS = 3
-DETECTORS = (FIXED, LOOSE, "mahalanobis+corp+nearest", "mahalanobis+nearby", "nearby", "nearest", "corp", "mahalanobis")
+DETECTORS = (
+    FIXED, LOOSE, "mahalanobis+nearby", "mahalanobis+corp+nearest+nearby", "mahalanobis+nearest",
+    "mahalanobis+corp+nearest", "nearby", "nearest", "corp", "mahalanobis",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -39,13 +42,15 @@ def main() -> None:
 
 
 def means(figures: Mapping[str, Mapping[str, dict]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return by set and detector image AUROC, AUPRO, and at the review limit good photos stopped and defects missed."""
+    """Return by set and detector image AUROC, AUPRO, and at the review limit good photos stopped, defects missed and
+    the balanced accuracy given away against the best limit there could be.
+    """
     results: dict[str, dict[str, dict[str, float]]] = {}
     for name, draws in figures.items():
         for detector in DETECTORS:
             rows = [draw["detectors"][detector] for draw in draws.values()]
             columns = {"image_auroc": [row["image_auroc"] for row in rows], "aupro": [row["aupro"] for row in rows]}
-            for key in ("above_5_percent", "missed_percent"):
+            for key in ("above_5_percent", "missed_percent", "regret"):
                 columns[key] = [row["suggested"][key] for row in rows]
             known = {key: [value for value in values if value is not None] for key, values in columns.items()}
             results.setdefault(name, {})[detector] = {

@@ -21,7 +21,7 @@ from inspect_core.features import lite_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING, BackboneSpec, spec_of, timm_stages
 from inspect_core.features.gpu_batches import GpuBatches, Outputs, engine_on
 from inspect_core.features.onnx_graph import OnnxGraph, Used, load_or_export, use_cached
-from inspect_core.features.tapped_network import SIDE, TappedNetwork, channels_of, check_taps
+from inspect_core.features.tapped_network import PICTURE, SIDE, TappedNetwork, channels_of, check_taps
 from inspect_core.features.weights_files import (
     TorchNetwork,
     WeightsFile,
@@ -52,7 +52,7 @@ def weights_found() -> dict[str, Path | None]:
 class Backbone:
     """A network with its weights, its taps and its device.
 
-    taps, tap_channels: module name and d_l, one for each tap.
+    taps, tap_channels: module name or PICTURE, and d_l, one for each tap.
     size: (H, W) in pixels. mean, sd: a colour enters the network as (x / 255 - mean) / sd.
     engine: what runs it, in words. weight_digest: SHA-256 of the weights file. _network: returns the network itself,
     which is needed only for an export and on a GPU. _write: gives the graph with or without its head where no export is
@@ -209,6 +209,7 @@ def load(
     name: str,
     *,
     taps: str | tuple[str, ...] | None = None,
+    picture: bool = False,
     size: tuple[int, int] = (256, 256),
     weights: str | os.PathLike[str] | None = None,
     device: str = "auto",
@@ -218,7 +219,8 @@ def load(
 
     name: one of `available()`, or "timm:<name>" (with `weights`, the bare timm name will do).
     taps: a preset of the backbone ("expansions", "outputs"; "stages"), module names, or None for its first preset.
-    size: (H, W) in pixels, multiples of 32. weights: a file to use instead of the one found on this machine.
+    picture: whether PICTURE follows these. size: (H, W) in pixels, multiples of 32. weights: a file to use instead of
+    the one found on this machine.
     device: "auto" (a GPU when there is one), "cpu", "cuda" or "cuda:1".
     cache: folder of exported graphs, None for `onnx/` in the workspace.
     Raises ValueError for an unknown name, tap or device, a size that is no multiple of 32, and weights that are
@@ -231,6 +233,7 @@ def load(
     file = read_weights(path, sha256=spec.sha256 if weights is None and path.name == spec.file else "")
     network = TorchNetwork(spec, size, file, target)
     taps, on_gpu = _taps(spec, network, taps), target.type == "cuda"
+    taps += (PICTURE,) if picture else ()
     identity = (spec.name, file.digest, taps, tuple(size), spec.mean, spec.sd)
     write = partial(_written, spec=spec, file=file, taps=taps, size=size)
     content = None if on_gpu else write(False)
@@ -276,7 +279,12 @@ _sharing = threading.Lock()
 
 
 def shared(
-    name: str, *, taps: str | tuple[str, ...] | None = None, size: tuple[int, int] = (256, 256), device: str = "auto"
+    name: str,
+    *,
+    taps: str | tuple[str, ...] | None = None,
+    picture: bool = False,
+    size: tuple[int, int] = (256, 256),
+    device: str = "auto",
 ) -> Backbone:
     """As `load` without a named file, but all current users share one object, with its engine's memory and threads.
 
@@ -287,10 +295,10 @@ def shared(
         weights = find_weights(spec)
         written = weights and weights.stat().st_mtime_ns
         chosen = spec.presets.get(taps, taps) if isinstance(taps, str) else taps
-        key = (spec.name, chosen, tuple(size), device, weights, written, workspace.root())
+        key = (spec.name, chosen, picture, tuple(size), device, weights, written, workspace.root())
         backbone = _in_use.get(key)
         if backbone is None:
-            backbone = _in_use[key] = load(name, taps=taps, size=size, device=device)
+            backbone = _in_use[key] = load(name, taps=taps, picture=picture, size=size, device=device)
         return backbone
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.features.onnx_graph import BATCH, OPSET
+from inspect_core.features.tapped_network import COLOURS, PICTURE, STRIDE
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS
 
 STRIDED_STAGES = (1, 2, 3, 5)
@@ -30,7 +31,8 @@ def write(
     head: bool,
 ) -> bytes | None:
     """Return ONNX bytes: input "images" (n, H, W, 3) uint8, outputs the (n, d_l, h_l, w_l) float32 map of each tap and,
-    with `head`, "embedding" and "logits"; None unless the taps are different blocks or normalisations of the network.
+    with `head`, "embedding" and "logits"; None unless the taps are different blocks or normalisations of the network,
+    or PICTURE.
 
     tensors: by their names in the package. taps: module names of timm's network. size: (H, W) pixels, multiples of 32.
     mean, sd: a colour enters as (x / 255 - mean) / sd.
@@ -44,6 +46,7 @@ def write(
     graph.add("Sub", ["grey", "mean"], "centred")
     graph.add("Div", ["centred", "sd"], "scaled")
     graph.body(graph.add("Transpose", ["scaled"], "input", perm=[0, 3, 1, 2]))
+    graph.picture("grey", size)
     if not 0 < len(taps) == len(set(taps) & set(graph.shapes)):
         return None
     outputs = list(taps)
@@ -110,6 +113,15 @@ class _LiteGraph:
             inner = self._conv(inner, projection, f"{packaged}._project_conv", f"{packaged}._bn2", active=False)
             before = self._as(block, self.add("Add", [inner, before], block) if position else inner, channels)
         self._conv(before, "bn2", "_conv_head", "_bn1")
+
+    def picture(self, grey: str, size: tuple[int, int]) -> None:
+        """Write the photo itself, from (n, H, W, 3) grey levels."""
+        self.weights["white"] = np.full((), 255, np.float32)
+        squares = [STRIDE, STRIDE]
+        upright = self.add("Transpose", [grey], f"{PICTURE}.upright", perm=[0, 3, 1, 2])
+        means = self.add("AveragePool", [upright], f"{PICTURE}.means", kernel_shape=squares, strides=squares)
+        self.add("Div", [means, "white"], PICTURE)
+        self.shapes[PICTURE] = (BATCH, COLOURS, size[0] // STRIDE, size[1] // STRIDE)
 
     def needed(self, outputs: Sequence[str]) -> list[Any]:
         """Return the nodes that these outputs depend on, in order."""

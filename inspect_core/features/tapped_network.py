@@ -7,9 +7,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 SIDE = 32
 """Sides of photos at the network are multiples of this many pixels."""
+PICTURE = "picture"
+"""The tap that gives the photo itself: COLOURS from 0 to 1, averaged over squares of STRIDE pixels."""
+STRIDE, COLOURS = 8, 3
 CALLS = threading.RLock()
 """Held while a module is built, called or exported: an export changes what torch does in every thread."""
 
@@ -43,10 +47,13 @@ class TappedNetwork(nn.Module):
         self.register_buffer("grey_sd", 255 * torch.tensor(sd), persistent=False)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        scaled = (images.float() - self.grey_mean) / self.grey_sd
+        grey = images.float()
+        scaled = (grey - self.grey_mean) / self.grey_sd
         maps: dict[str, Tensor] = {}
+        if PICTURE in self.taps:
+            maps[PICTURE] = functional.avg_pool2d(grey.permute(0, 3, 1, 2), STRIDE) / 255
         head: list[Tensor] = []
-        handles = [self._tap(name, maps) for name in self.taps]
+        handles = [self._tap(name, maps) for name in self.taps if name != PICTURE]
         if self.classifier:
             last = self.network.get_submodule(self.classifier)
             handles.append(last.register_forward_pre_hook(lambda _, inputs: head.append(inputs[0].clone())))
@@ -92,10 +99,10 @@ def check_patches(network: nn.Module, size: tuple[int, int]) -> None:
 
 
 def check_taps(network: nn.Module, taps: tuple[str, ...]) -> None:
-    """Raise ValueError unless the taps are different names of modules of the network."""
+    """Raise ValueError unless the taps are different names of modules of the network, or PICTURE."""
     if not taps or len(set(taps)) != len(taps):
         raise ValueError(f"taps is {taps}; name one or more different modules")
-    names = [name for name, _ in network.named_modules() if name]
+    names = [PICTURE, *(name for name, _ in network.named_modules() if name)]
     for tap in taps:
         if tap not in names:
             near = difflib.get_close_matches(str(tap), names, n=5, cutoff=0.3) or names[:5]

@@ -12,6 +12,7 @@ from torch import Tensor
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, load, shared
 from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.tapped_network import PICTURE
 from inspect_core.methods.method import (
     LARGEST_FIT,
     LARGEST_TILED_FIT,
@@ -150,15 +151,17 @@ def with_taps(
 ) -> tuple[Backbone, list[tuple[str, ...]]]:
     """Return a backbone with all taps that the methods see, and the taps of each method.
 
-    taps: a preset or names of taps for all methods; None: for each method the preset it works best on, where the
-    backbone has that. more: as for `shared`, or with weights as for `load`.
+    taps: a preset or names of taps for all methods but those that see the picture; None: for each method the preset it
+    works best on, where the backbone has that. more: as for `shared`, or with weights as for `load`.
     """
     presets = spec_of(backbone, has_weights=weights is not None).presets
+    more["picture"] = any(METHODS[name].taps == PICTURE for name in methods)
     loaded = partial(shared, backbone) if weights is None else partial(load, backbone, weights=weights)
     tap_choices = _best_taps(methods, presets) if taps is None else [None]
     if None in tap_choices:
         network = loaded(taps=taps, **more)
-        return network, [network.taps] * len(methods)
+        of_network = tuple(tap for tap in network.taps if tap != PICTURE)
+        return network, [(PICTURE,) if METHODS[name].taps == PICTURE else of_network for name in methods]
     all_taps = {tap for choice in tap_choices for tap in choice or ()}
     # In one order whatever that of the methods: it is one network.
     network = loaded(
@@ -171,11 +174,14 @@ def chosen_taps(methods: Sequence[str], extractor: FeatureExtractor) -> tuple[st
     """Return the taps chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
     current = [spec.taps for spec in extractor.looks]
     known = CATALOGUE.get(extractor.backbone.name)
-    return None if known is not None and current == _best_taps(methods, known.presets) else current[0]
+    if known is not None and current == _best_taps(methods, known.presets):
+        return None
+    return next((taps for taps in current if taps != (PICTURE,)), None)
 
 
 def _best_taps(methods: Sequence[str], presets: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...] | None]:
-    return [presets.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
+    known = {**presets, PICTURE: (PICTURE,)}
+    return [known.get(METHODS[name].taps, next(iter(presets.values()), None)) for name in methods]
 
 
 def patch_feature_specs(

@@ -80,7 +80,7 @@ class MahalanobisMethod(Method):
         k = min(int(parameters["k"]), work.width)
         triangle = work.places * k * k
         memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
-        return Costs(2.5e-11 * triangle * work.fit + 2e-10 * triangle * work.shown + 3e-8 * triangle, memory)
+        return Costs(2.5e-11 * triangle * work.fit + 2.8e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
     def score(self, detector: Mahalanobis, patches: Tensor, value: int | None) -> Tensor:
         return detector.score_projected(patches, k=value)

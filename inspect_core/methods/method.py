@@ -157,6 +157,8 @@ class Method(ABC):
     """Side of the neighbourhood of patches that is averaged before scoring, 1 or 3."""
     has_one_scale: bool = False
     """Whether all places share one local scale: for errors that vary with what the part shows there, not with where."""
+    counts_excess: bool = False
+    """Whether its errors count only where they exceed those of good parts: for one that is joined to others."""
     is_offered: bool = True
     """Whether Teach offers it by itself."""
     ensemble_rank: int = 0

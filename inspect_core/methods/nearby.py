@@ -74,7 +74,7 @@ class NearbyPatchMethod(Method):
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """Return what the photos kept take, and the distances of every patch shown to those in its reach."""
         rows = _photos(work.places) * work.places
-        distances = 1.5e-9 * rows * COMPONENTS * work.shown
+        distances = 2e-9 * rows * COMPONENTS * work.shown
         return Costs(distances + 1e-9 * rows * work.width**2, rows * (12 * work.width + 16 * COMPONENTS))
 
     def graph(self, detector: NearbyPatches, columns: Tensor | None, value: int) -> Graph:

@@ -108,10 +108,10 @@ DEFAULT_METHOD, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
-FIXED = f"{DEFAULT_METHOD}{JOIN}nearest"
-LOOSE = f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest{JOIN}nearby"
+FIXED = f"{DEFAULT_METHOD}{JOIN}nearby{JOIN}shade"
+LOOSE = f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest{JOIN}nearby{JOIN}shade"
 ANYWHERE = "corp"
-"""Preferred for parts that show the same at each place of every photo, for others, and for those whose places have
+"""Preferred for parts that show much the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).
 """
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]

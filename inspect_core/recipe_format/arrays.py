@@ -105,6 +105,7 @@ _SCALES = {
     "scale_spread": floats("s", SMALLEST),
     "scale_photo_level": floats("s"),
     "scale_reach": floats("s", 0),
+    "scale_tolerated": floats("s", 0),
 }
 _KNOWN_CASES = {
     "embeddings": floats("cases e"),

@@ -81,9 +81,12 @@ class Calibration(nn.Module):
         gain = torch.from_numpy(scale.gain * np.float32(unit))
         constant(self, level=level, gain=gain, centre=torch.from_numpy(scale.centre))
         self.photo_level, self.reach = unit * scale.photo_level, unit * scale.reach
+        self.tolerated = unit * scale.tolerated
 
     def forward(self, errors: Tensor) -> Tensor:
         deviations = self.gain * (errors - self.centre)
+        if self.tolerated:
+            deviations = (deviations - self.tolerated).clamp_min(0)
         if self.reach:
             flat = deviations.flatten(1)
             median = flat.topk(flat.shape[1] - flat.shape[1] // 2, dim=1).values[:, -1, None, None]

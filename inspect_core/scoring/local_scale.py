@@ -56,6 +56,8 @@ REACH = 3.0
 """Standard deviations of the levels of good photos within which the level of a photo is taken off."""
 HIGHEST = 0.99
 """Quantile over places that stands for the highest values of a photo."""
+TOLERATED = 0.999
+"""Quantile of good errors up to which one that counts only by its excess is no deviation."""
 RISING = 0.5
 """How much these rise, over good photos, for each unit of the level from which on levels are taken off."""
 
@@ -67,7 +69,7 @@ class LocalScale:
     centre, gain: (h, w) float32; level: c; spread: standard deviation of the calibrated errors of good photos, over
     all places; photo_level: mean over good photos of the median of gain (error - centre); reach: how far from it that
     of a photo is taken off, 0 for not at all. A calibrated error is level + gain (error - centre), less what is taken
-    off.
+    off; with tolerated above 0, it is the level plus what the deviation has above that, never less.
     """
 
     centre: np.ndarray
@@ -76,6 +78,7 @@ class LocalScale:
     spread: float
     photo_level: float = 0.0
     reach: float = 0.0
+    tolerated: float = 0.0
 
     def apply(self, errors: ArrayLike) -> np.ndarray:
         """Calibrated errors in the detector's unit, (..., h, w) -> float32 of that shape."""
@@ -96,10 +99,21 @@ class LocalScale:
             return self
         return replace(self, photo_level=float(levels.mean()), reach=REACH * float(levels.std()))
 
+    def with_excess(self, errors: ArrayLike) -> Self:
+        """Return the same scale under which only what exceeds good errors, (n, h, w), counts.
+
+        For a detector whose errors tell nothing until they leave what good parts show: added to others, it moves no
+        score of a part on which it has nothing to say. Raises ValueError for another shape.
+        """
+        highest = float(np.quantile(self._deviations(errors), TOLERATED))
+        return replace(self, tolerated=max(highest, SMALLEST))
+
     def _deviations(self, errors: ArrayLike) -> np.ndarray:
         errors = np.asarray(errors, np.float32)
         require_shape(errors, (*errors.shape[:-2], *self.centre.shape), name="errors")
         deviations = self.gain * (errors - self.centre)
+        if self.tolerated:
+            return np.maximum(deviations - np.float32(self.tolerated), np.float32(0))
         if not self.reach:
             return deviations
         off = np.clip(_quantile(deviations, 0.5) - np.float32(self.photo_level), -self.reach, self.reach)

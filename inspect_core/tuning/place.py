@@ -9,8 +9,10 @@ from torch import Tensor
 from inspect_core.methods.registry import ANYWHERE, DEFAULT_METHOD, FIXED, LOOSE
 from inspect_core.study.study import Study
 
-PLACED = 0.65
-"""Share of the variance of patch features that the mean of their place explains from which on places are preferred."""
+PLACED = 0.5
+"""Share of the variance of patch features that the mean of their place explains from which on places are preferred:
+they tell more than all else.
+"""
 SCATTERED = 0.05
 """The same share up to which places have nothing in common: what is learned place by place then only disturbs."""
 MOST_PHOTOS = 100
@@ -62,6 +64,6 @@ def in_words(place: float | None) -> str:
         return ""
     share = f"(location explains {100 * max(place, 0):.0f}% of patch appearance)"
     if place >= PLACED:
-        return f"Your parts are in a fixed position in all photos {share}. "
+        return f"Your parts are in much the same position in all photos {share}. "
     near = "" if place <= SCATTERED else ", and near their own as well"
     return f"Your parts vary in position {share}, so patches are compared regardless of location{near}. "

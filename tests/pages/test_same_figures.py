@@ -30,9 +30,9 @@ QUICK = {"mahalanobis": {"k": 8}, "corp": {"M": 48}, "nearest": {"patches": 300}
 
 
 @pytest.fixture
-def network(small_backbone, monkeypatch):
+def network(small_backbone_with_picture, monkeypatch):
     """The small network in the place of the one that the app comes with."""
-    named = replace(small_backbone, name="efficientnet_lite0")
+    named = replace(small_backbone_with_picture, name="efficientnet_lite0")
     monkeypatch.setattr(fitted_method, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
     monkeypatch.setattr(fitted_method, "shared", lambda *_, **__: named)
     monkeypatch.setattr(comparison_result, "CANDIDATES", CHOSEN_FROM)

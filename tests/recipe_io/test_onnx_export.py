@@ -23,7 +23,7 @@ from inspect_core.runtime.graph import session_of
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"
-DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest+nearby")
+DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest+nearby+shade")
 """Every method once, two or three in a graph where that is no less to prove."""
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@ import pytest
 from scipy import ndimage
 
 from inspect_core.scoring.anomaly_map import to_pixels
-from inspect_core.scoring.local_scale import PRIOR_PHOTOS, REACH, GoodMaps, sum_error_maps
+from inspect_core.scoring.local_scale import PRIOR_PHOTOS, REACH, TOLERATED, GoodMaps, sum_error_maps
 
 SIZE = (256, 256)
 
@@ -161,6 +161,21 @@ def test_photos_of_another_level_score_alike():
         np.mean(scale.apply(new + 0.5) - scale.apply(new)) for scale in (plain, plain.with_photo_levels(good))
     )
     assert abs(after) < 0.1 * before
+
+
+def test_only_what_exceeds_good_errors_counts():
+    good, new = errors(40), errors(5, seed=3)
+    new[0, 4, 4] = 60
+    plain = GoodMaps.from_errors(good).finish(SIZE, uniform=True)
+    scale = plain.with_excess(good)
+    tolerated = np.quantile(good.astype(np.float64), TOLERATED) - good.mean(dtype=np.float64)
+    expected = np.maximum(new.astype(np.float64) - good.mean(dtype=np.float64) - tolerated, 0)
+    np.testing.assert_allclose(scale.apply(new) - scale.level, expected, atol=1e-4)
+    assert (scale.standardised(good) > 0).mean() < 0.002 < 1 < scale.standardised(new)[0, 4, 4]
+    equal = np.full((4, 6, 6), 3.0, np.float32)
+    alike = GoodMaps.from_errors(equal).finish((48, 48)).with_excess(equal)
+    assert alike.tolerated > 0
+    assert (alike.apply(equal) == 3).all()
 
 
 def test_photos_of_one_level_keep_theirs():

@@ -94,8 +94,8 @@ def test_known_defects_need_no_margin():
 @pytest.mark.parametrize(
     ("place", "preferred", "words"),
     [
-        (PLACED, FIXED, "Your parts are in a fixed position in all photos (location explains 65%"),
-        (PLACED - 0.01, LOOSE, "Your parts vary in position (location explains 64%"),
+        (PLACED, FIXED, "Your parts are in much the same position in all photos (location explains 50%"),
+        (PLACED - 0.01, LOOSE, "Your parts vary in position (location explains 49%"),
         (0.06, LOOSE, "explains 6% of patch appearance), so patches are compared regardless of location"),
         (None, LOOSE, ". No other was clearly better.\nCompared on 24 photos."),
     ],
