@@ -28,8 +28,8 @@ shell.show_problem()
 everything = [run for run in batch_store.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:
     batch_form.unfinished(run)
-if finished := [run for run in everything if run.finished]:
-    batch_results.results(finished)
 if recipes and running is None:
     with st.container(width=batch_form.FORM):
         batch_form.new_batch(recipes)
+if finished := [run for run in everything if run.finished]:
+    batch_results.results(finished)

@@ -136,6 +136,22 @@ def test_the_table_an_override_and_who_changed_what_and_why(open_app, filled):
     assert changes[1] == ["Ana", "limits changed", "new lamp"]
 
 
+def test_a_part_is_found_on_all_pages_by_its_name_or_entry(open_app, filled):
+    append(*(inspection(i, 1.0) for i in range(20, 60)))
+    app = open_app("pages/history.py")
+    app.segmented_control(key="history_view").set_value("Parts").run()
+    page = list(app.dataframe[0].value["Part"])
+    assert "part_0003.png" not in page
+    app.text_input(key="history_part").set_value("T_0003").run()
+    assert list(app.dataframe[0].value["Part"]) == ["part_0003.png"]
+    entry = int(app.dataframe[0].value["Entry"].iloc[0])
+    app.text_input(key="history_part").set_value(str(entry)).run()
+    assert "part_0003.png" in list(app.dataframe[0].value["Part"])
+    app.text_input(key="history_part").set_value("gasket").run()
+    assert not app.exception
+    assert "None of these parts is named “gasket”." in words(app)
+
+
 def test_a_log_that_cannot_be_used_is_named_and_the_app_goes_on(open_app, workspace):
     (workspace / "loupe.sqlite").write_bytes(b"no database" * 100)
     app = open_app("pages/history.py")
