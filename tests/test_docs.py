@@ -69,6 +69,11 @@ def test_every_section_named_in_words_is_there():
     assert lost == []
 
 
+@pytest.mark.parametrize(("name", "most"), [("METHODS", 8200), ("MEASUREMENTS", 4000), ("REPRODUCTION", 5500)])
+def test_documents_of_figures_can_be_read(name, most):
+    assert len(text_of(ROOT / f"docs/{name}.md").split()) <= most
+
+
 def test_the_readme_is_short_and_leads_to_every_document():
     readme = text_of(README)
     assert len(readme.splitlines()) < 100
