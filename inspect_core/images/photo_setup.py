@@ -14,6 +14,8 @@ import numpy as np
 
 LAYOUT = 16
 """Rows and columns of the brightness that is compared with that of the good photos."""
+SLOPES = 5
+"""Measures of how much there is to be seen."""
 DRAGGED = "blurred by motion"
 SHADED = "an area is paler or darker"
 EMPTY = "less to be seen"
@@ -66,9 +68,9 @@ _ACROSS = np.linspace(-0.5, 0.5, LAYOUT)
 class PhotoSetup:
     """height, width: of the photo as taken, in pixels; red, blue: logarithms of their mean over that of green; drag_x,
     drag_y: logarithms of the curvature across over that down, and of that along one diagonal over the other; blocks:
-    logarithm of the steps at the borders of a JPEG's blocks over those within; slopes: root mean square slope of
-    brightness, in grey levels a pixel of the picture, over all of it, over that of its halves which has least, and in
-    its middle; layout: (LAYOUT ** 2,) grey levels.
+    logarithm of the steps at the borders of a JPEG's blocks over those within; slopes: of brightness, in grey levels a
+    pixel of the picture: root mean squares over all of it, over that of its halves which has least, and in its middle,
+    then medians over the half and the middle; layout: (LAYOUT ** 2,) grey levels.
     """
 
     height: int
@@ -78,7 +80,7 @@ class PhotoSetup:
     drag_x: float
     drag_y: float
     blocks: float
-    slopes: tuple[float, float, float]
+    slopes: tuple[float, ...]
     layout: tuple[float, ...]
 
 
@@ -94,7 +96,7 @@ def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
     return PhotoSetup(*photo.shape[:2], *colours, *_drag(grey), _blocks(photo), _slopes(grey), blocks)
 
 
-def _slopes(grey: np.ndarray) -> tuple[float, float, float]:
+def _slopes(grey: np.ndarray) -> tuple[float, ...]:
     smooth = cv2.GaussianBlur(grey, (0, 0), _SMOOTH)
     across, down = (cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1)))
     squares = across * across + down * down
@@ -102,8 +104,11 @@ def _slopes(grey: np.ndarray) -> tuple[float, float, float]:
     halves = squares[: height // 2], squares[height // 2 :], squares[:, : width // 2], squares[:, width // 2 :]
     top, left = (round((1 - _MIDDLE) / 2 * side) for side in (height, width))
     middle = squares[top : height - top, left : width - left]
-    whole, least, inner = (float(np.mean(part)) for part in (squares, min(halves, key=np.mean), middle))
-    return math.sqrt(whole), math.sqrt(least), math.sqrt(inner)
+    # A mean sees the edges of an even part, a median is not deceived by the edge of what covers a rough one; every
+    # other pixel suffices for it, since they are smoothed.
+    means = squares.mean(), min(half.mean() for half in halves), middle.mean()
+    medians = min(np.median(half[::2, ::2]) for half in halves), np.median(middle[::2, ::2])
+    return tuple(math.sqrt(float(square)) for square in (*means, *medians))
 
 
 def _drag(grey: np.ndarray) -> tuple[float, float]:
@@ -151,7 +156,7 @@ class SetupRange:
     blocks: tuple[float, float]
     layout: tuple[float, ...]
     least_alike: float
-    least_slopes: tuple[float, float, float]
+    least_slopes: tuple[float, ...]
     shade_spread: tuple[float, ...]
     shade_limit: float | None
 

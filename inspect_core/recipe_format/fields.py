@@ -8,7 +8,7 @@ from typing import Any
 
 from inspect_core.images.areas import MODES, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
-from inspect_core.images.photo_setup import LAYOUT
+from inspect_core.images.photo_setup import LAYOUT, SLOPES
 from inspect_core.images.samples import SUBSETS
 from inspect_core.images.tiles import CELLS
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT
@@ -96,9 +96,9 @@ _SPREADS = FieldRule(
     f"{LAYOUT**2} numbers above 0", lambda value: _LAYOUT.holds(value) and all(spread > 0 for spread in value)
 )
 _SLOPES = FieldRule(
-    "three numbers of 0 or more",
+    f"{SLOPES} numbers of 0 or more",
     lambda value: (
-        isinstance(value, list) and len(value) == 3 and all(_is_number(slope) and slope >= 0 for slope in value)
+        isinstance(value, list) and len(value) == SLOPES and all(_is_number(slope) and slope >= 0 for slope in value)
     ),
 )
 _SIDE = FieldRule("a multiple of 32", lambda value: _is_whole(value) and 32 <= value <= MANY and value % 32 == 0)

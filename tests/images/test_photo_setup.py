@@ -112,6 +112,20 @@ def test_where_a_part_is_missing_there_is_less_to_be_seen(top, left):
     assert GOOD_RANGE.reason_to_review(setup_of(photo)) == EMPTY
 
 
+def test_a_covered_half_of_a_rough_surface_shows_less():
+    """The edge of what covers it has more slope than the whole surface."""
+
+    def rough(seed: int) -> np.ndarray:
+        grain = cv2.GaussianBlur(np.random.default_rng(seed).normal(size=(HEIGHT, WIDTH)), (0, 0), 2)
+        return as_photo(np.repeat(90 + 6 * grain[..., None] / grain.std(), 3, axis=2))
+
+    good_range = SetupRange.from_setups([setup_of(rough(seed)) for seed in range(12)])
+    covered = rough(20)
+    covered[:, : WIDTH // 2] = as_photo(140 + np.random.default_rng(1).normal(0, 2, (HEIGHT, WIDTH // 2, 3)))
+    assert good_range.reason_to_review(setup_of(covered)) == EMPTY
+    assert good_range.reason_to_review(setup_of(rough(21))) is None
+
+
 def test_good_parts_in_any_light_show_enough():
     for seed in range(50, 60):
         assert GOOD_RANGE.reason_to_review(setup_of(part(seed))) is None
@@ -123,10 +137,10 @@ def test_good_parts_in_any_light_show_enough():
 
 def test_slopes_are_those_of_the_plain_derivation():
     ramp = np.tile((np.arange(256) // 2)[:, None, None], (1, 256, 3)).astype(np.uint8)  # half a grey level a pixel
-    assert measure_setup(ramp, ramp).slopes == pytest.approx((0.5, 0.5, 0.5), abs=0.02)
+    assert measure_setup(ramp, ramp).slopes == pytest.approx((0.5,) * 5, abs=0.02)
     ramp[:, 128:] = 90
-    whole, least, _ = measure_setup(ramp, ramp).slopes
-    assert least < whole
+    whole, least, _, median_of_half, _ = measure_setup(ramp, ramp).slopes
+    assert median_of_half == 0 < least < whole
 
 
 def test_a_shift_within_the_tolerances_is_no_other_shade():

@@ -23,15 +23,15 @@ TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 
 
-def _found(inspections: Sequence[Inspection]) -> Sequence[Inspection]:
+def _matching(inspections: Sequence[Inspection]) -> Sequence[Inspection]:
     """Return the parts whose name holds what is typed, that of the entry so numbered first; all where nothing is."""
     text = st.text_input(
         "Find a part", key="history_part", placeholder="name of a photo or entry", width=BESIDE
     ).strip()
-    found = [part for part in inspections if text.lower() in part.name.lower() or text == str(part.number)]
-    if not found:
+    matching = [part for part in inspections if text.lower() in part.name.lower() or text == str(part.number)]
+    if not matching:
         st.info(f"None of these parts is named “{shell.escape(text)}”.", icon=":material/search_off:")
-    return sorted(found, key=lambda part: text != str(part.number))
+    return sorted(matching, key=lambda part: text != str(part.number))
 
 
 def parts(selection: Selection) -> None:
@@ -40,7 +40,7 @@ def parts(selection: Selection) -> None:
     stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
     _show(next((part for part in inspections if part.number == st.session_state.get(_CHOSEN)), stopped))
     if len(inspections) > ON_A_PAGE:
-        inspections = _found(inspections)
+        inspections = _matching(inspections)
     if not inspections:
         return
     shown = shell.paginate(inspections, ON_A_PAGE, "history_page")
