@@ -65,7 +65,7 @@ def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
     resolved = Path(os.path.realpath(workspace.expand_path(path)))
     allowed = [Path(os.path.realpath(workspace.expand_path(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
-        reason = f"path {str(path)!r} is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'})"
+        reason = f"“{path}” is outside the allowed folders ({', '.join(map(str, allowed)) or 'none'})"
         raise ValueError(f"{reason}; move the photos there, or add this folder to LOUPE_ROOTS and restart Loupe")
     return resolved
 

@@ -22,6 +22,9 @@ def test_only_folders_that_may_be_read_are_listed(root):
     assert [path.name for path in folder_browser.subfolders(root)] == ["a", "b"]
     assert folder_browser.subfolders(root / "gone") == []
     assert folder_browser._count(root) == "2 photos"
+    (root / "ground_truth" / "scratch").mkdir(parents=True)
+    (root / "ground_truth" / "scratch" / "inner_mask.png").touch()
+    assert folder_browser._count(root) == "2 photos", "masks are none"
 
 
 def test_folders_used_last_come_first_while_they_are_there(root, tmp_path, workspace):
