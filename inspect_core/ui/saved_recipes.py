@@ -1,7 +1,7 @@
 """The recipes in the workspace, read when a page shows them."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -40,6 +40,16 @@ def names(paths: Sequence[Path]) -> dict[Path, str]:
     """Return what each recipe is called in a choice, "aliens, draft 2": product, state and file's number."""
     states = _states()
     return {path: _name(path, states) for path in paths}
+
+
+def versions() -> Callable[[str], str]:
+    """Return what names a version by its digest: "draft 2", the start of the digest where no file here holds it."""
+    states = _states()
+    known = {}
+    for path in paths():
+        with contextlib.suppress(Exception):  # whatever reading a file from elsewhere raises
+            known[_facts(path, _written(path))[1]] = _name(path, states).rpartition(", ")[2]
+    return lambda digest: known.get(digest) or digest[:8]
 
 
 def choices(paths: Sequence[Path]) -> dict[Path, str]:
@@ -81,8 +91,7 @@ def state(digest: str, *, is_saved: bool) -> str:
     """
     if is_saved or not digest:
         return "saved" if is_saved else "not saved"
-    path = find(digest)
-    return f"changed since {'it was saved' if path is None else names([path])[path].rpartition(', ')[2]}"
+    return f"changed since {'it was saved' if find(digest) is None else versions()(digest)}"
 
 
 def _name(path: Path, states: dict[str, str]) -> str:

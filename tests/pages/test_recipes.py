@@ -22,7 +22,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui import open_product_store, server, weights_panel
+from inspect_core.ui import open_product_store, saved_recipes, server, weights_panel
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, words
 
@@ -88,7 +88,8 @@ def test_a_workspace_that_cannot_be_written_is_named(open_app, workspace, monkey
 
 def test_recipe_shows_contents_opens_and_is_deleted(open_app, saved, in_folder):
     app = open_app(PAGE)
-    assert app.header[0].value == f"flange {saved.digest[:8]}"
+    assert app.header[0].value == r"flange, draft \(f\)", "a file of another name has no number"
+    assert saved.digest in app.header[0].proto.help
     assert all(text in words(app) for text in ("k = ", "first"))
     press(app, "open-f.zip")
     part = open_product_store._store().last_used()
@@ -237,7 +238,7 @@ def test_missing_weights_are_a_state_of_the_card(open_app, recipe, workspace, tm
 def choose(app, saved) -> None:
     """Choose the first row of this version."""
     table = app.dataframe[0]
-    row = table.value["Version"].tolist().index(saved.digest[:8])
+    row = table.value["Version"].tolist().index(saved_recipes.versions()(saved.digest))
     app.session_state[table.key] = {"selection": {"rows": [row]}}
     app.run()
     assert not app.exception

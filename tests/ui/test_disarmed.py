@@ -76,8 +76,7 @@ OURS = {
         "view.definition.title", "words.__getitem__",
     },
     "inspect/preview_panel": {"run.done", "shell.time_left(run.seconds_left)"},
-    "inspect/saving": {"str(saved.digest)[:8]"},
-    "recipes/challenge_panel": {"words", "label", "part.verdict", "str(saved.digest)[:8]"},
+    "recipes/challenge_panel": {"words", "label", "part.verdict"},
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file",

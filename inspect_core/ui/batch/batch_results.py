@@ -45,9 +45,7 @@ def results(finished: list[BatchRun]) -> None:
         st.error(shell.escape(error), icon=":material/error:")
         batch_form.discard(batch, st)
         return
-    st.caption(
-        f"{shell.escape(batch.product)}, recipe {shell.escape(batch.digest[:12])} · {shell.escape(batch.source)}"
-    )
+    st.caption(f"{shell.escape(_recipe_name(batch))} · {shell.escape(batch.source)}")
     _counts(rows)
     shell.show_causes(common_causes(row.remark for row in rows))
     _truth(rows)
@@ -217,9 +215,8 @@ def _paths(source: str) -> dict[str, str]:
 
 
 def _recipe_name(batch: BatchRun) -> str:
-    """Return the recipe of a batch as it is called where one is chosen, with its digest."""
-    path = workspace.recipes_folder() / batch.recipe
-    return f"{saved_recipes.names([path])[path]}, {batch.digest[:8]}"
+    """Return what the version is called that inspected a batch: "flange, draft 2"."""
+    return f"{batch.product}, {saved_recipes.versions()(batch.digest)}"
 
 
 def _drawn(path: Path) -> bytes | None:

@@ -26,7 +26,8 @@ def signals(selection: Selection) -> None:
     recipes = list(dict.fromkeys(inspection.recipe for inspection in selection.inspections))
     recipe = recipes[0]
     if len(recipes) > 1:
-        names = {part.recipe: f"{part.product} {part.recipe[:8]}" for part in selection.inspections}
+        version = saved_recipes.versions()
+        names = {part.recipe: f"{part.product}, {version(part.recipe)}" for part in selection.inspections}
 
         def named(digest: str) -> str:
             return shell.escape(names[digest])

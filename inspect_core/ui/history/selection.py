@@ -9,7 +9,7 @@ from inspect_core.audit import inspections
 from inspect_core.audit.entry import INSPECTION, LogEntry
 from inspect_core.audit.inspections import Inspection
 from inspect_core.audit.log import AuditLog
-from inspect_core.ui import shell
+from inspect_core.ui import saved_recipes, shell
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
 
 MAX_INSPECTIONS = 20_000
@@ -67,7 +67,8 @@ def choose(log: AuditLog) -> Selection:
     recipes = list(dict.fromkeys(inspection.recipe for inspection in chosen))
     key = "history_recipe"
     options = [ALL_RECIPES, *recipes]
-    recipe = row.selectbox("Recipe", options, key=key, width=140, format_func=lambda text: text[:12])
+    names = dict(zip(recipes, map(saved_recipes.versions(), recipes), strict=True)) | {ALL_RECIPES: ALL_RECIPES}
+    recipe = row.selectbox("Recipe", options, key=key, width=140, format_func=names.__getitem__)
     if recipe != ALL_RECIPES:
         chosen = [inspection for inspection in chosen if inspection.recipe == recipe]
         changes = [entry for entry in changes if entry.recipe in (recipe, "")]
@@ -85,7 +86,7 @@ def choose(log: AuditLog) -> Selection:
     if not with_trials:
         chosen = [inspection for inspection in chosen if not inspection.trial]
     filters_text = ", ".join(
-        [product or ALL_PRODUCTS, recipe[:12], period, *(VERDICT_PHRASES[word] for word in words), *types]
+        [product or ALL_PRODUCTS, names[recipe], period, *(VERDICT_PHRASES[word] for word in words), *types]
         + ["with trials"] * with_trials
     )
     return Selection(chosen, changes, filters_text, head, len(inspections) == MAX_INSPECTIONS)

@@ -44,6 +44,7 @@ def parts(selection: Selection) -> None:
     if not inspections:
         return
     shown = shell.paginate(inspections, ON_A_PAGE, "history_page")
+    version = saved_recipes.versions()
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
@@ -58,7 +59,7 @@ def parts(selection: Selection) -> None:
             "Defect type": [inspection.defect_type for inspection in shown],
             "Reason": [inspection.reason for inspection in shown],
             "Operator": [_operator(inspection) for inspection in shown],
-            "Recipe": [inspection.recipe[:12] for inspection in shown],
+            "Recipe": [version(inspection.recipe) for inspection in shown],
             "Entry": [inspection.number for inspection in shown],
         },
         hide_index=True,
@@ -160,6 +161,7 @@ def changes(selection: Selection) -> None:
         st.caption("No changes in this period.")
         return
     entries = shell.paginate(entries, ON_A_PAGE, "history_changes_page")
+    version = saved_recipes.versions()
     st.dataframe(
         {
             "Time": [local(datetime.fromisoformat(entry.time)).replace(tzinfo=None) for entry in entries],
@@ -168,7 +170,7 @@ def changes(selection: Selection) -> None:
             "Change": [of_log.describe_entry(entry) for entry in entries],
             "Reason": [str(entry.facts.get("reason") or "") for entry in entries],
             "Product": [entry.product for entry in entries],
-            "Recipe": [entry.recipe[:12] for entry in entries],
+            "Recipe": [version(entry.recipe) for entry in entries],
             "Entry": [entry.number for entry in entries],
         },
         hide_index=True,

@@ -71,7 +71,7 @@ def what_changed(recipe: Recipe, approved: str | None, saved: dict[str, Path]) -
 
 
 def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -> None:
-    st.markdown(f"**Compared with {words}**, {shell.escape(digest[:12])}")
+    st.markdown(f"**Compared with {words}**, {shell.escape(saved_recipes.versions()(digest))}")
     if other is None:
         st.caption("That version is not saved here.")
         return

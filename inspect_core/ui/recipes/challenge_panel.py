@@ -11,7 +11,7 @@ from inspect_core.line.challenge import challenge, name_parts, photos_by_part, r
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.ui import shell, uploads
+from inspect_core.ui import saved_recipes, shell, uploads
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.recipes import approval_panel
 
@@ -80,8 +80,8 @@ def _name(recipe: Recipe, key: str) -> None:
                     named = recipe.with_challenge(parts, author=shell.current_user())
                     with workspace.free_recipe_path(recipe.product) as path:
                         saved = recipe_file.save(named, path)
-                message = f"Saved version {str(saved.digest)[:8]} with the challenge parts."
-                st.toast(message, icon=":material/check_circle:")
+                name = shell.escape(saved_recipes.versions()(str(saved.digest)))
+                st.toast(f"Saved as {name}, with the challenge parts.", icon=":material/check_circle:")
                 st.rerun()
 
 

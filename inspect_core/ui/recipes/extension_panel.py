@@ -33,7 +33,7 @@ from inspect_core.tuning.recipe_extension import (
     newly_accepted,
     plan_extension,
 )
-from inspect_core.ui import label_question, result_cache, shell
+from inspect_core.ui import label_question, result_cache, saved_recipes, shell
 from inspect_core.ui.photo_source import fingerprint, folder_at
 from inspect_core.verdict import OTHER_PRODUCT, VERDICT_PHRASES
 from inspect_core.whole_part.product_check import STOP
@@ -151,7 +151,8 @@ def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
     author = new.provenance.author
     with workspace.free_recipe_path(new.product) as path:
         saved = save_recorded(new.with_reason(reason), path, recipe.limits, reason=reason, user=author)
-    st.toast(shell.escape(f"Saved {saved.product} {str(saved.digest)[:8]} as a draft."), icon=":material/check_circle:")
+    name = saved_recipes.versions()(str(saved.digest))
+    st.toast(shell.escape(f"Saved {saved.product} as {name}."), icon=":material/check_circle:")
 
 
 def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple[str, Path]]:

@@ -114,7 +114,8 @@ def add_from_file() -> None:
 
 def _describe(recipe: Recipe, state: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(shell.escape(f"{recipe.product} {str(recipe.digest)[:8]}"), width="content")
+        name = f"{recipe.product}, {saved_recipes.versions()(str(recipe.digest))}"
+        st.header(shell.escape(name), width="content", help=f"Digest {shell.escape(recipe.digest)}")
         approval_panel.badge(state)
     counts, set_on_these = recipe.counts()
     st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))

@@ -55,8 +55,9 @@ def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> R
     rows = [line for line in recipes if line.product == product]
     state = [approval_panel.state_of(line.digest, states) for line in rows]
     first = state.index(APPROVED) if APPROVED in state else 0
+    version = saved_recipes.versions()
     table = {
-        "Version": [line.digest[:8] for line in rows],
+        "Version": [version(line.digest) for line in rows],
         "State": [f"{approval_panel.SIGNS.get(word, '')} {word}".lstrip() for word in state],
         "Escapes": [line.escapes for line in rows],
         "False rejects": [line.false_rejects for line in rows],
