@@ -340,7 +340,8 @@ class ScoredPhotos:
             return maps.finish(self.size, uniform=True)
         if view.definition.has_one_scale:
             scale = maps.finish(self.size, uniform=True)
-            return scale.with_excess(errors) if view.definition.counts_excess else scale.with_photo_levels(errors)
+            is_excess = view.definition.counts_excess and len(self.views) > 1
+            return scale.with_excess(errors) if is_excess else scale.with_photo_levels(errors)
         groups = np.array([self.photos[i].split_group or f"alone {i}" for i in setters])
         group_means = np.stack([errors[groups == group].mean(axis=0) for group in dict.fromkeys(groups)])
         is_fixed = GoodMaps.from_errors(group_means).is_fixed(self.size)

@@ -212,6 +212,18 @@ def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     assert np.array_equal(study.calibration_scores(k=5), every)
 
 
+def test_shading_counts_by_its_excess_beside_others_alone(product, small_backbone_with_picture, store):
+    taps = [("first", "second"), ("picture",)]
+    joined = Study(
+        split(scan(product), seed=0, calibrate=0), small_backbone_with_picture, store,
+        method="mahalanobis+shade", taps=taps, parameters={"k": 8}, grid=(8, 12),
+    ).fit().results  # fmt: skip
+    assert joined.scale(0, 8).tolerated == 0 < joined.scale(1, 0).tolerated
+    assert joined.of_views([1]).scale(0, 0).tolerated == 0
+    loaded = joined.of_views([1])
+    assert len(np.unique(loaded.scores())) > len(loaded.photos) // 2, "alone its scores rank photos"
+
+
 def test_one_of_several_detectors_equals_a_fit_alone(product, backbone, store):
     photos = split(scan(product), seed=0, calibrate=0)
     chosen = {"k": 8, "M": 64, "patches": 200}
