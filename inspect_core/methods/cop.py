@@ -7,8 +7,7 @@ from inspect_core.recipe_format import arrays, fields
 
 
 class CopMethod(SubspaceMethod):
-    title = "Texture, fast"
-    short_title = "Fast"
+    title = "Fast texture"
     use_case = "Fastest for textures: uses the direction of patch features, not their strength."
     reference = "CoP, kernel PCA with a cosine map (Fang et al. 2024)"
     published_words = (

@@ -12,8 +12,7 @@ COARSE = 512
 
 
 class CorpMethod(SubspaceMethod):
-    title = "Texture, flexible"
-    short_title = "Flexible"
+    title = "Flexible texture"
     use_case = (
         "For textures and parts in any orientation: learns the normal appearance of patches, regardless of location."
     )

@@ -16,8 +16,7 @@ _LARGEST_ALPHA = 1e18
 
 
 class KernelPCAMethod(PatchSampleMethod):
-    title = "Texture, exact kernel"
-    short_title = "Exact kernel"
+    title = "Exact texture"
     use_case = "For textures with few photos: compares every patch with a sample of good patches, in full precision."
     reference = "Kernel PCA for novelty detection (Hoffmann 2007)"
     published_words = (

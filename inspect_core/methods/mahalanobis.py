@@ -20,7 +20,6 @@ _MOST_ON_TEACH = 200
 
 class MahalanobisMethod(Method):
     title = "By location"
-    short_title = "Location"
     use_case = "For parts in a fixed position: learns what is normal at each location."
     reference = "Semi-orthogonal embedding for localized Mahalanobis distances (Kim et al. 2021)"
     published_words = (

@@ -132,9 +132,7 @@ class Method(ABC):
     """How the app uses a detector: METHOD in a file of this folder is a row of the table, named by the file."""
 
     title: str
-    """Name on the pages."""
-    short_title: str
-    """Name in a narrow table, or joined to others there."""
+    """Name on the pages, short enough for a narrow table."""
     use_case: str
     """What it is for: a sentence on Teach."""
     reference: str
@@ -158,7 +156,7 @@ class Method(ABC):
     has_one_scale: bool = False
     """Whether all places share one local scale: for errors that vary with what the part shows there, not with where."""
     counts_excess: bool = False
-    """Whether its errors count only where they exceed those of good parts: for one that is joined to others."""
+    """Whether its errors, joined to those of others, count only where they exceed what good parts show."""
     is_offered: bool = True
     """Whether Teach offers it by itself."""
     ensemble_rank: int = 0

@@ -42,12 +42,11 @@ class KeptPhotos(PatchSampler):
 
 
 class NearbyPatchMethod(Method):
-    title = "Nearest good patch nearby"
-    short_title = "Nearby"
+    title = "Nearby patch"
     use_case = (
         "For parts that vary a little in place: compares every patch with the most similar good one around there."
     )
-    reference = "Nearest good patch (PatchCore, Roth et al. 2022), from a bank for each place"
+    reference = "Nearest patch (PatchCore, Roth et al. 2022), from a bank for each place"
     published_words = (
         "Layers 2 and 3 and the grid are PatchCore's; the bank for each place, its principal components and scores "
         "without reweighting are Loupe's."

@@ -13,8 +13,7 @@ DRAWN = 8
 
 
 class NearestPatchMethod(PatchSampleMethod):
-    title = "Nearest good patch"
-    short_title = "Nearest patch"
+    title = "Nearest patch"
     use_case = "For any part: compares every patch with the most similar one of a bank of good patches."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
     published_words = (

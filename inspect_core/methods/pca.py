@@ -8,7 +8,6 @@ from inspect_core.recipe_format import arrays, fields
 
 class PCAMethod(SubspaceMethod):
     title = "Plain PCA"
-    short_title = "PCA"
     use_case = "Baseline: distance to the subspace that contains most good patches."
     reference = "Reconstruction error of principal component analysis"
     published_words = "A baseline: patches, layers and grid are those of Kim et al."

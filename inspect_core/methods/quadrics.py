@@ -28,8 +28,7 @@ def count(components: int, parameters: Parameters) -> int:
 
 
 class QuadricsMethod(PatchSampleMethod):
-    title = "Texture, curved"
-    short_title = "Curved"
+    title = "Curved texture"
     use_case = "For textures with large variation: learns curved surfaces that the good patches lie on."
     reference = "Quadric hypersurface intersection (Pavutnitskiy et al. 2022)"
     published_words = (

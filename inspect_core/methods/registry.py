@@ -94,11 +94,10 @@ def parameters_of(
     return tuple({name: chosen.get(name, value) for name, value in known.items()} for known in defaults)
 
 
-def title_of(detector: str, *, as_published: bool = False, is_short: bool = False) -> str:
-    """Return the name of a detector on the pages; is_short: in a narrow table."""
-    rows = [METHODS[name] for name in methods_of(detector)]
-    titles = [row.short_title if is_short else row.title for row in rows]
-    return " + ".join(titles) + (" (as published)" if as_published else "")
+def title_of(detector: str, *, as_published: bool = False) -> str:
+    """Return the name of a detector on the pages."""
+    titles = f" {JOIN} ".join(METHODS[name].title for name in methods_of(detector))
+    return f"{titles} (as published)" if as_published else titles
 
 
 _JOINED = sorted(

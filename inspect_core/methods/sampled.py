@@ -8,8 +8,7 @@ from inspect_core.methods.method import Parameters
 
 
 class SampledMahalanobisMethod(MahalanobisMethod):
-    title = "By location, sampled channels"
-    short_title = "Sampled"
+    title = "Channel sampling"
     use_case = "Baseline: by location, with randomly chosen channels instead of mixed ones."
     reference = "PaDiM-style channel sampling (Defard et al. 2021)"
     published_words = (

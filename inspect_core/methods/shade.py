@@ -14,8 +14,7 @@ from inspect_core.recipe_format import arrays
 
 
 class ShadeMethod(Method):
-    title = "Shade by location"
-    short_title = "Shade"
+    title = "Shading"
     use_case = "For stains without an edge: compares the colour of each place with the rest of the photo."
     reference = "Mean colours of patches by location (a Gaussian for each, as Defard et al. 2021)"
     published_words = "No paper has it: everything is Loupe's, the grid too."

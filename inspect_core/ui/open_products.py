@@ -26,7 +26,7 @@ def in_sidebar() -> None:
         st.caption("No product has been taught yet.")
     names = Counter(entry.product for entry in products)
     for entry in products:
-        detector = title_of(entry.detector, is_short=True) if entry.detector and names[entry.product] > 1 else ""
+        detector = title_of(entry.detector) if entry.detector and names[entry.product] > 1 else ""
         _show(entry, detector, chosen=product is not None and entry.id == product.id)
     if product is not None:
         if product.recipe_digest:

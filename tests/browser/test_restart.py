@@ -19,7 +19,7 @@ def test_product_survives_a_reload_another_window_and_a_restart(serve, open_page
     page.get_by_role("textbox", name="Product name").fill("aliens")
     page.get_by_role("textbox", name="Product name").press("Enter")
     page.get_by_text("Advanced: detector, network, detail").click()
-    page.get_by_text("Texture, fast", exact=True).click()
+    page.get_by_text("Fast texture", exact=True).click()
     page.get_by_role("slider", name="Photo size").focus()
     page.keyboard.press("Home")  # the smallest: it is taught in seconds
     page.get_by_role("button", name="Teach", exact=True).click()

@@ -48,7 +48,7 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
     two = ["evaluate", "--compare", "--k", "16", "--detectors", "mahalanobis,mahalanobis+nearest,nearest"]
     assert teach(*two, *files) == 0
     printed = capsys.readouterr().out
-    assert "Nearest good patch" in printed
+    assert "Nearest patch" in printed
     assert printed.count("good photos are too few for k = 16") == 1
     rows = json.loads(out.read_text())
     contract = {"image_auroc", "pixel_auroc", "aupro", "fpr95", "live", "in_parts", "good_rejected_at_95_caught"}
@@ -57,7 +57,7 @@ def test_detectors_are_compared_and_nothing_else_is_replaced(teach, tmp_path, ca
     assert [row["detector"] for row in rows] == ["mahalanobis", "mahalanobis+nearest", "nearest"]
     assert all(contract | ours <= set(row) for row in rows)
     assert rows[0]["live"]["k"] == 16
-    assert table.read_text().splitlines()[3].startswith("nearest,Nearest good patch,")
+    assert table.read_text().splitlines()[3].startswith("nearest,Nearest patch,")
     assert "<svg" in page.read_text(encoding="utf-8")
     for path in (out, table, page):
         path.write_text("mine")

@@ -43,11 +43,11 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     assert "Takes about" in words(app)
     finish(press(app, "start-comparison"))
     table = app.dataframe[0].value
-    assert table["Detector"].tolist() == ["Location + Curved", "Location"]
+    assert table["Detector"].tolist() == ["By location + Curved texture", "By location"]
     assert table["False rejects"].str.contains("of 4 good").all()
     assert "best" in " ".join(table["Synthetic defects"])
     assert table["Choice"].tolist() == ["recommended", "in use"]
-    assert "Detector\\: By location \\+ Texture, curved" in words(app)
+    assert "Detector\\: By location \\+ Curved texture" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
     comparison = comparison_jobs.last_comparison(part.order())

@@ -67,7 +67,7 @@ def test_job_result_outlives_its_session_and_the_next_job(open_app, flange, in_t
     (name,) = [element for element in first.text_input if element.label == "Product name"]
     assert f"**{name.value}** is ready." in [element.value for element in first.success]
     assert first.button(key="open_taught").label == "Open on Inspect"
-    assert words(first).count("Location · not saved") >= 2, "equal names are told apart by their detectors"
+    assert words(first).count("By location · not saved") >= 2, "equal names are told apart by their detectors"
     assert not name.set_value("another").run().success, "ready is what was planned"
     open_product_store.find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"

@@ -23,19 +23,15 @@ REPLACED = "A newer comparison replaced this one. Compare again."
 CURVE_WIDTH = 460
 SCORES_WIDTH = 320
 AS_PUBLISHED = teaching_job.AS_PUBLISHED + "".join(
-    f"\n- {method.short_title}: {method.published_words}" for method in METHODS.values()
+    f"\n- {method.title}: {method.published_words}" for method in METHODS.values()
 )
-SHORT_TITLES = "; ".join(f"{method.short_title}: {method.title}" for method in METHODS.values())
 MAX_SELECTABLE_PARTS = 60
 """Photos offered for viewing side by side."""
 
 
 def start(order: TeachingConfig) -> None:
     """Show which detectors to compare, how long that takes, and the button that starts it, or its progress."""
-    say = partial(title_of, is_short=True)
-    detectors = st.multiselect(
-        "Detectors", ALL, default=ALL, format_func=say, key="compare_detectors", help=SHORT_TITLES
-    )
+    detectors = st.multiselect("Detectors", ALL, default=ALL, format_func=title_of, key="compare_detectors")
     as_published = st.toggle("Also test each method as published", key="compare_published", help=AS_PUBLISHED)
     words = "Choose at least one detector."
     if detectors:
@@ -90,11 +86,8 @@ def _table(comparison: Comparison, current: str) -> ComparisonRow:
         name: st.column_config.TextColumn(help=shell.escape(f"{words[0].upper()}{words[1:]}."))
         for name, words in comparison_report.COLUMN_HELP.items()
     }
-    table["Detector"] = [
-        title_of(row.detector, as_published=row.as_published, is_short=True) for row in comparison.rows
-    ]
     columns["Choice"] = st.column_config.TextColumn(width=150)
-    columns["Detector"] = st.column_config.TextColumn(width=230, pinned=True, help=shell.escape(SHORT_TITLES))
+    columns["Detector"] = st.column_config.TextColumn(width=280, pinned=True)
     first = comparison.rows.index(comparison.chosen())
     event = st.dataframe(
         table, hide_index=True, column_config=columns, height="content", key="compare_table", on_select="rerun",
