@@ -59,6 +59,11 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
                 yield path, None
 
 
+def is_clutter_or_masks(name: str) -> bool:
+    """Return whether a name is that of no photo or folder of photos: clutter, or a folder of masks."""
+    return is_clutter(name) or is_mask_folder(name)
+
+
 def photos_in(paths: Iterable[str | Path], roots: Sequence[Path] | None = None) -> list[tuple[str, Path]]:
     """Return (name, path) of every photo, in order of the paths and sorted within a folder.
 
@@ -97,7 +102,7 @@ def _require_within(link: Path, roots: Sequence[Path]) -> None:
 def _images_below(folder: Path) -> list[str]:
     """Return the POSIX paths of the photos below a folder, without masks. Raises OSError as `photos_in`."""
     names = []
-    for name, problem in walk(folder, passed_over=lambda name: is_clutter(name) or is_mask_folder(name)):
+    for name, problem in walk(folder, passed_over=is_clutter_or_masks):
         if problem:
             raise OSError(f"{folder / name}: {problem}")
         if is_image(name):

@@ -67,18 +67,16 @@ def with_contradicting(good_scores: ArrayLike, tested_scores: ArrayLike, *, ceil
     limits of the others.
 
     good_scores (n,), tested_scores (m,), of parts that the detector was not fitted to. They contradict where more of
-    them lie above either limit of `limits_from_good` than come by chance with probability SURPRISE, given what
-    `overkill_at` expects: then the others are too few, or taken otherwise, and a limit of theirs would promise what is
-    known to be untrue. Raises ValueError as `limits_from_good`.
+    them lie above either limit of `limits_from_good` than come by chance with probability SURPRISE, given the share it
+    is set for: then the others are too few, or taken otherwise, and a limit of theirs would promise what is known to be
+    untrue. Raises ValueError as `limits_from_good`.
     """
     good, tested = np.asarray(good_scores), np.asarray(tested_scores)
     if not len(tested):
         return good
-    for limit in limits_from_good(good, ceiling=ceiling):
-        share = overkill_at(limit, good, ceiling=ceiling).expected / 100
-        if is_surprising(int((tested > limit).sum()), len(tested), share):
-            return np.concatenate([good, tested])
-    return good
+    promised = zip(limits_from_good(good, ceiling=ceiling), (DEFAULT_REVIEW, DEFAULT_OVERKILL), strict=True)
+    contradicts = (is_surprising(int((tested > limit).sum()), len(tested), share) for limit, share in promised)
+    return np.concatenate([good, tested]) if any(contradicts) else good
 
 
 def is_surprising(above: int, count: int, share: float) -> bool:

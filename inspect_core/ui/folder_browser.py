@@ -4,14 +4,13 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
 from inspect_core.images.folders import resolve_allowed_path
-from inspect_core.images.layout import is_mask_folder
-from inspect_core.images.photo_reader import EXTENSIONS
+from inspect_core.images.listing import is_clutter_or_masks, is_image, walk
 from inspect_core.images.samples import pluralise
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
@@ -92,17 +91,12 @@ def _choose(key: str, folder: str) -> None:
     remember(Path(folder))
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """Yield the names of all files but masks."""
-    for _, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not is_mask_folder(name)]
-        yield from files
-
-
 def _count(folder: Path) -> str:
     """Return how many photos lie in a folder and all folders below it, in words; counting stops at `MOST_COUNTED`."""
-    files = itertools.islice(_files(folder), MOST_COUNTED)
-    photos = sum(1 for name in files if Path(name).suffix.lower() in EXTENSIONS)
+    photos = 0
+    with contextlib.suppress(OSError):  # said where the folder is chosen
+        names = itertools.islice(walk(folder, passed_over=is_clutter_or_masks), MOST_COUNTED)
+        photos = sum(1 for name, problem in names if problem is None and is_image(name))
     return f"{MOST_COUNTED:,} photos or more" if photos == MOST_COUNTED else pluralise(photos, "photo")
 
 

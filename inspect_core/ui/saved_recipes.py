@@ -48,7 +48,8 @@ def versions() -> Callable[[str], str]:
     known = {}
     for path in paths():
         with contextlib.suppress(Exception):  # whatever reading a file from elsewhere raises
-            known[_facts(path, _written(path))[1]] = _name(path, states).rpartition(", ")[2]
+            product, digest = _facts(path, _written(path))
+            known[digest] = _version(path, product, states.get(digest, life_cycle.DRAFT))
     return lambda digest: known.get(digest) or digest[:8]
 
 
@@ -91,7 +92,11 @@ def state(digest: str, *, is_saved: bool) -> str:
     """
     if is_saved or not digest:
         return "saved" if is_saved else "not saved"
-    return f"changed since {'it was saved' if find(digest) is None else versions()(digest)}"
+    path = find(digest)
+    if path is None:
+        return "changed since it was saved"
+    product, _ = _facts(path, _written(path))
+    return f"changed since {_version(path, product, _states().get(digest, life_cycle.DRAFT))}"
 
 
 def _name(path: Path, states: dict[str, str]) -> str:
@@ -99,9 +104,14 @@ def _name(path: Path, states: dict[str, str]) -> str:
         product, digest = _facts(path, _written(path))
     except Exception:  # whatever reading a file from elsewhere raises: said where the recipe is used
         return path.name
+    return f"{product}, {_version(path, product, states.get(digest, life_cycle.DRAFT))}"
+
+
+def _version(path: Path, product: str, state: str) -> str:
+    """Return the state of a recipe and its file's number: "draft 2"."""
     first = workspace.file_name(product)
     number = "1" if path.stem == first else path.stem.removeprefix(f"{first}-")
-    return f"{product}, {states.get(digest, life_cycle.DRAFT)} {number if number.isdecimal() else f'({path.stem})'}"
+    return f"{state} {number if number.isdecimal() else f'({path.stem})'}"
 
 
 @st.cache_data(max_entries=1000, show_spinner="Checking the recipe…", hash_funcs={type(Path()): bytes})

@@ -36,13 +36,13 @@ def _matching(inspections: Sequence[Inspection]) -> Sequence[Inspection]:
 
 def parts(selection: Selection) -> None:
     """Show one part with its picture, at first the latest not accepted, above the page of a table to choose from."""
-    inspections = selection.inspections
-    stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
-    _show(next((part for part in inspections if part.number == st.session_state.get(_CHOSEN)), stopped))
+    inspections: Sequence[Inspection] = selection.inspections
     if len(inspections) > ON_A_PAGE:
         inspections = _matching(inspections)
     if not inspections:
         return
+    stopped = next((inspection for inspection in inspections if inspection.final_verdict != ACCEPT), inspections[0])
+    _show(next((part for part in inspections if part.number == st.session_state.get(_CHOSEN)), stopped))
     shown = shell.paginate(inspections, ON_A_PAGE, "history_page")
     version = saved_recipes.versions()
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
