@@ -29,8 +29,10 @@ COLOURS = (LIGHT.good, LIGHT.defect, *LIGHT.defect_types)
 Part = Callable[[argparse.Namespace], object]
 
 
-def run(name: str, description: str, parts: Mapping[str, Part], draw: Callable[[dict], go.Figure]) -> None:
-    """The command of a study: measures its parts one by one, keeps each as it comes, and draws what is kept.
+def run(
+    name: str, description: str, parts: Mapping[str, Part], draw: Callable[[dict], go.Figure] | None = None
+) -> None:
+    """The command of a study: measures its parts one by one, keeps each as it comes, and draws what is kept, if asked.
 
     A part gets the options: `quick`, and `data`, the folder of photos.
     """
@@ -51,7 +53,7 @@ def run(name: str, description: str, parts: Mapping[str, Part], draw: Callable[[
         figures["runs"] = figures.get("runs", {}) | {part: duration}
         write(name, figures, measured_on=on, folder=FOLDER)
     figures = kept(f"studies/{name}")
-    if figures.keys() >= parts.keys():
+    if draw is not None and figures.keys() >= parts.keys():
         picture(name, draw(figures))
 
 

@@ -29,7 +29,7 @@ from inspect_core.detectors.cop_corp import KernelPCAMap, covariance
 from inspect_core.scoring.metrics import fpr95_of_foreign
 
 RATIOS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-GAMMAS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+GAMMAS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 WIDTHS = (128, 256, 512, 1024, 2048)
 R, GAMMA, M = 0.95, 2.0, 1024
 
@@ -209,6 +209,36 @@ def kernel_and_map(options: argparse.Namespace) -> dict:
     return results
 
 
+FORM_RATIOS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+
+def kernel_forms(_: argparse.Namespace) -> dict:
+    """By share of variance: FPR95 of the error by equation 9 as printed, by the exact form, and of CoRP; γ = 2, means
+    over ten digits held out in turn.
+    """
+    runs = [_forms(case) for case in digits(argparse.Namespace(quick=True))]
+    return {"r": list(FORM_RATIOS)} | {name: np.mean([run[name] for run in runs], axis=0).tolist() for name in runs[0]}
+
+
+def _forms(case: Case) -> dict[str, list[float]]:
+    corp = cop_corp.fit_corp(case.learned, gamma=GAMMA, M=M)
+    unit = [cop_corp.cosine(torch.from_numpy(rows).double()) for rows in (case.learned, case.test)]
+    exact = kernel_pca.fit(unit[0], sigma=(2.0 * GAMMA) ** -0.5)
+    shares = exact.eigenvalues.cumsum(0) / exact.eigenvalues.sum()
+    kernel = torch.exp(-GAMMA * torch.cdist(unit[0], unit[0]) ** 2)
+    of_test = torch.exp(-GAMMA * torch.cdist(unit[1], unit[0]) ** 2)
+    values, vectors = torch.linalg.eigh(kernel)
+    printed_shares = values.flip(0).clamp(min=0).cumsum(0) / values.clamp(min=0).sum()
+    rows: dict[str, list[float]] = {"equation 9": [], "exact": [], "CoRP": []}
+    for r in FORM_RATIOS:
+        kept = int((printed_shares < r).sum()) + 1
+        rows["equation 9"].append(case.quality((of_test @ vectors[:, : len(values) - kept]).norm(dim=1))["fpr95"])
+        q = min(int((shares < r).sum()) + 1, exact.rank)
+        rows["exact"].append(case.quality(exact.sweep(unit[1], [q])[0].clamp(min=0).sqrt())["fpr95"])
+        rows["CoRP"].append(case.quality(corp.score(case.test, explained_variance=r))["fpr95"])
+    return rows
+
+
 def answer_times(options: argparse.Namespace) -> dict:
     """By number of rows to learn from: ms a sample of nearest neighbour and CoRP, for 100 samples of 512 features."""
     results = {}
@@ -346,6 +376,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {
     "contest": contest,
     "curves": curves,
     "kernel_and_map": kernel_and_map,
+    "kernel_forms": kernel_forms,
     "answer_times": answer_times,
 }
 

@@ -2,9 +2,9 @@
 
 python -m benchmarks.studies.engineers
 
-The detectors of which the app begins with one, and that one, on the sample parts; 5 photos to all, and 0, 5 and 10 %
-hidden among all. The photos to judge stay the same; a fifth of the others is kept apart for scales and limits in place
-of folds. Three seeds, --quick: one.
+The detectors of which the app begins with one, that one, and three single ones, on the sample parts; 5 photos to all,
+and 0, 5 and 10 % hidden among all. Taught as the app does: all of them are learned from with a copy each, and folds set
+the limits. The photos to judge stay the same. Three seeds, --quick: one.
 """
 
 import argparse
@@ -24,9 +24,10 @@ from inspect_core.images.folders import scan
 from inspect_core.images.grouping import propose_groups
 from inspect_core.images.samples import Dataset
 from inspect_core.images.splitting import Split
-from inspect_core.methods.registry import CANDIDATES
+from inspect_core.methods.registry import FIXED, LOOSE
 from inspect_core.runtime import workspace
 
+DETECTORS = tuple(dict.fromkeys((FIXED, LOOSE, "mahalanobis", "corp", "nearest")))
 COUNTS = (5, 10, 20, 40, 60, 120, 240)
 SHARES = (0.0, 0.05, 0.1)
 SEEDS = 3
@@ -68,7 +69,7 @@ def _measured(part: str, cases: Iterator[tuple[str, str, Dataset, int, int]]) ->
     began = time.monotonic()
     rows = {}
     for name, size, samples, count, seed in cases:
-        measured = case(_split(samples, count, seed), store, seed, detectors=CANDIDATES, tolerances=None)
+        measured = case(_split(samples, count, seed), store, seed, detectors=DETECTORS)
         by_detector = {detector: row | row["suggested"] for detector, row in measured["detectors"].items()}
         by_detector["default"] = by_detector[measured["default"]]
         rows.setdefault(name, {}).setdefault(size, []).append(by_detector)
@@ -87,11 +88,9 @@ def _split(samples: Dataset, count: int, seed: int) -> Split:
     good = [sample for sample in samples.good if sample.split_side == "test"][:JUDGED]
     defects = sorted(samples.defects, key=lambda sample: sample.name)
     defects = [defects[i] for i in sorted(np.random.default_rng(seed).permutation(len(defects))[:JUDGED])]
-    calibrate = max(1, len(training) // 5)
-    kept_apart, fit = training[:calibrate], training[calibrate:]
     every = [replace(sample, group=None) for sample in (*good, *defects)]
     together = {sample.name: groups[sample.name] for sample in training}
-    return Split(tuple(fit), tuple(kept_apart), tuple(every), groups=together)
+    return Split(tuple(sorted(training, key=lambda sample: sample.name)), (), tuple(every), groups=together)
 
 
 def _mean(runs: list[dict]) -> dict:

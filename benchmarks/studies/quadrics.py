@@ -186,18 +186,26 @@ def identification(options: argparse.Namespace) -> dict:
     learned, shown = (np.concatenate([_rows(getattr(values, part)) for values in crops.values()]) for part in named)
     reduce = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(learned, named["learned"]).transform
     spoiled = _spoiled(round(0.05 * len(shown) / len(crops)), list(crops))
-    learned, everything, strangers = (
-        _unit(reduce(rows)) for rows in (learned, np.concatenate([shown, spoiled]), strangers)
-    )
+    reduced = [reduce(rows) for rows in (learned, np.concatenate([shown, spoiled]), strangers)]
+    learned, everything, strangers = map(_unit, reduced)
     identity = np.concatenate([named["test"], [f"spoiled {i}" for i in range(len(spoiled))]])
     order = np.random.default_rng(0).permutation(len(learned))
     fit, kept_out = learned[order[: len(order) * 3 // 4]], learned[order[len(order) * 3 // 4 :]]
     everyone = np.concatenate([everything, strangers])
     similarity = everything @ everyone.T
     beyond = {"without": np.full(len(everyone), -1.0)}
-    for kind, make in (("algebraic", quadrics.fit_algebraic_hs), ("d2", quadrics.fit)):
-        model = make(fit, m=2 * FULL)
+    sigma = kernel_pca.suggest_sigma(fit)
+    for kind, model in (
+        ("algebraic", quadrics.fit_algebraic_hs(fit, m=2 * FULL)),
+        ("d2", quadrics.fit(fit, m=2 * FULL)),
+        ("PCA", baselines.fit_pca(fit)),
+        ("kernel PCA", kernel_pca.fit(fit, sigma=sigma)),
+        ("one-class SVM", baselines.fit_one_class_svm(fit, sigma=sigma, nu=0.1)),
+    ):
         beyond[kind] = (model.score(everyone) - model.score(kept_out).quantile(0.99)).numpy()
+    lengths = [np.linalg.norm(rows, axis=1) for rows in reduced]
+    shortest = np.quantile(lengths[0][order[len(order) * 3 // 4 :]], 0.01)
+    beyond["NORM"] = shortest - np.concatenate(lengths[1:])
     results: dict[str, dict] = {"crops": {"shown": len(shown), "spoiled": len(spoiled)}}
     for kind, values in beyond.items():
         known = values < 0
