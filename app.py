@@ -21,17 +21,27 @@ LAYOUT = """
     position: sticky; top: 2.5rem; align-self: flex-start; max-height: calc(100vh - 3rem); overflow-y: auto;
 }
 .st-key-teach-start { position: sticky; top: 0; z-index: 2; background: light-dark(#ffffff, #12181a); }
-/* A form wider than this is hard to read across. */
+/* A form wider than this is hard to read across; on Inspect everything is as wide as the bench. */
 .stMain :is(
     .stAlert, .stFileUploader, .stForm, .stMultiSelect, .stNumberInput, .stProgress, .stSelectbox, .stTable,
-    .stTextArea, .stTextInput, .stExpander:not(:has(.stBidiComponent, .stImage))
-) { max-width: 960px; }
+    .stTextArea, .stTextInput
+), .stMain:not(:has(.st-key-inspect)) .stExpander { max-width: 960px; }
+/* The colour of a verdict, as on Inspect. */
+[class*="st-key-verdict-"] [data-testid="stMetric"] { border-top: 3px solid light-dark(#8a9a98, #6b7a7a); }
+[class*="st-key-verdict-accept"] [data-testid="stMetric"] { border-top-color: light-dark(#15803d, #4ade80); }
+[class*="st-key-verdict-review"] [data-testid="stMetric"] { border-top-color: light-dark(#8f5f00, #fbbf24); }
+[class*="st-key-verdict-reject"] [data-testid="stMetric"] { border-top-color: light-dark(#b91c1c, #f87171); }
+/* Below, where they cover no control. */
+[data-testid="stToastContainer"] { top: auto; bottom: 1rem; }
 /* White on the dark theme's bright accent can hardly be read. A popover is outside what says light or dark: there the
 text goes from dark to white and from bright to black. */
-[data-testid^="stBaseButton-primary"]:enabled {
+:is([data-testid^="stBaseButton-primary"], [data-testid="stPopoverButton"][kind="primary"]):enabled {
     color: rgb(from currentcolor calc((140 - r) * 9) calc((140 - g) * 9) calc((140 - b) * 9));
 }
 .stMultiSelect [data-tag-index] * { color: light-dark(white, #10171a); }
+/* The menu, as close as that of Streamlit, which has no room for the open product above it. */
+.st-key-menu [data-testid="stCaptionContainer"] { padding: 0.75rem 0 0.25rem; }
+.st-key-menu [data-testid="stPageLink"] a { min-height: 2rem; }
 /* A thumbnail in the sidebar is small whatever its shape, and no picture to enlarge; elsewhere the button that does
 lacks a focus ring. */
 .stSidebar [data-testid="stBaseButton-elementToolbar"] { display: none; }
@@ -53,7 +63,6 @@ if __name__ == "__main__":  # run for a session
     starting = st.empty()
     if "inspect_core.ui.shell" not in sys.modules:  # torch comes with it, which takes seconds
         with starting.container():
-            st.html("<style>[data-testid='stSidebarNav'] { display: none; }</style>")  # as yet a list of files
             st.info("Loupe is starting…", icon=":material/hourglass_top:")
 
     from inspect_core.runtime import users, workspace
@@ -67,30 +76,36 @@ if __name__ == "__main__":  # run for a session
         st.error(shell.escape(error), icon=":material/error:")
         st.stop()
 
-    page = st.navigation(
-        {
-            "Operate": [
-                st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
-                st.Page("pages/inspect.py", title="Inspect", icon=":material/center_focus_strong:", default=True),
-                st.Page("pages/batch.py", title="Batch", icon=":material/burst_mode:"),
-            ],
-            "Analyse": [
-                st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
-                st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
-                st.Page("pages/defect_types.py", title="Defect types", icon=":material/category:"),
-                st.Page("pages/methods.py", title="Methods", icon=":material/experiment:"),
-            ],
-            "Release": [
-                st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),
-                st.Page("pages/measurement.py", title="MSA study", icon=":material/rule:"),
-                st.Page("pages/history.py", title="History", icon=":material/history:"),
-            ],
-        }
-    )
+    pages = {
+        "Operate": [
+            st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
+            st.Page("pages/inspect.py", title="Inspect", icon=":material/center_focus_strong:", default=True),
+            st.Page("pages/batch.py", title="Batch", icon=":material/burst_mode:"),
+        ],
+        "Analyse": [
+            st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
+            st.Page("pages/defect_types.py", title="Defect types", icon=":material/category:"),
+            st.Page("pages/methods.py", title="Methods", icon=":material/experiment:"),
+        ],
+        "Release": [
+            st.Page("pages/recipes.py", title="Recipes", icon=":material/inventory_2:"),
+            st.Page("pages/measurement.py", title="MSA study", icon=":material/rule:"),
+            st.Page("pages/history.py", title="History", icon=":material/history:"),
+        ],
+    }
+    page = st.navigation(pages, position="hidden")
     shell.open_gate()
-    shell.sidebar()
     with st.sidebar:
-        open_products.in_sidebar()
+        open_products.show_current()
+        shell.show_user()
+        with st.container(key="menu", gap=None):
+            for group, members in pages.items():
+                st.caption(group)
+                for member in members:
+                    st.page_link(member)
+        shell.show_jobs()
+        open_products.show_others()
     page.run()
 else:  # imported once, by the server: `streamlit run` looks for this name
     from inspect_core.runtime.process_settings import set_up_process
@@ -99,4 +114,4 @@ else:  # imported once, by the server: `streamlit run` looks for this name
 
     from inspect_core.ui import server
 
-    app = st.App(__file__, middleware=server.product_checks(), lifespan=server.first_page)
+    app = st.App(__file__, middleware=server.request_guards(), lifespan=server.first_page)

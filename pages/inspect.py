@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_product_store, open_products, shell
+from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.inspect import first_start, inspect_panels
 
 shell.gate("pages/inspect.py")
@@ -11,7 +11,6 @@ product = open_product_store.current()
 if product is None:
     first_start.first_start()
     st.stop()
-open_products.title("Inspect")
 shell.show_running_job("You can keep inspecting. Anything that needs training is queued.")
 shell.show_problem()
 inspect_panels.bench_with_parameters(product)

@@ -42,7 +42,8 @@ with plan_side.container(key="teach-plan"):
     with start:
         teach_panels.show_forecast(order)
         busy = shell.jobs().find_by_subject(order) is not None
-        if st.button("Teach", type="primary", icon=":material/school:", disabled=busy, key="teach", width="stretch"):
+        strength = "secondary" if shell.is_ready(order.product) else "primary"
+        if st.button("Teach", type=strength, icon=":material/school:", disabled=busy, key="teach", width="stretch"):
             shell.begin(lambda: teaching_job.start(order))
         shell.show_job_status(order, "You can use other pages in the meantime.")
         teach_panels.offer_without_alignment(order)

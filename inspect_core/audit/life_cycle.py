@@ -59,6 +59,18 @@ def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) 
     return log.append_all([state_entry(RETIRED, digest, product, reason, user)])[0]
 
 
+def approval(log: AuditLog, digest: str) -> str:
+    """Return the state of a recipe with who gave it, when and why: "approved by Ana on 2026-11-27: new lamp".
+
+    Raises LogError.
+    """
+    state = state_of(log, digest)
+    changes = [entry for entry in history(log, digest) if entry.facts.get("state") == state]
+    if not changes:
+        return state
+    return f"{state} by {changes[-1].user} on {changes[-1].time[:10]}: {changes[-1].facts.get('reason')}"
+
+
 def history(log: AuditLog, digest: str) -> list[LogEntry]:
     """Return its changes of state, the first one first. Raises LogError."""
     return [*log.entries(kind=RECIPE_STATE, recipe=digest)]

@@ -38,6 +38,7 @@ from inspect_core.images.splitting import Split as Split
 from inspect_core.images.splitting import split as split
 from inspect_core.images.verdict_words import condition_sign, words_of
 from inspect_core.runtime import workspace
+from inspect_core.runtime.progress import Report, ignore_progress
 
 MAX_FILES = 100_000
 OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
@@ -71,7 +72,12 @@ def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
 
 
 def scan(
-    path: str | Path, *, stays: bool = False, labels: str | None = None, roots: Sequence[str | Path] | None = None
+    path: str | Path,
+    *,
+    stays: bool = False,
+    labels: str | None = None,
+    roots: Sequence[str | Path] | None = None,
+    report: Report = ignore_progress,
 ) -> Dataset:
     """Find the good images, the defects with their masks, and all that cannot be used, in any layout of `photo_labels`.
 
@@ -80,11 +86,11 @@ def scan(
     one of `photo_labels.READINGS`, by which labels are read. roots: folders that are not left upwards; None for all.
     Every image is decoded once, a JPEG at reduced size, so that damaged files are found now. No link is followed out of
     the folder. Raises UnclearLabels where labels can be read in more than one way, and ScanError when there is nothing
-    to teach from.
+    to teach from, and whatever `report` raises to stop.
     """
     source = PhotoTree.open(path, stays=stays, roots=roots)
     try:
-        return _samples(source, source.read_labels(labels))
+        return _samples(source, source.read_labels(labels), report)
     except OSError as error:
         source.discard()
         raise _unreadable(path, error) from error
@@ -213,7 +219,7 @@ def _unreadable(path: str | Path, error: OSError) -> ScanError:
     return ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions")
 
 
-def _samples(tree: PhotoTree, labels_read: PhotoLabels) -> Dataset:
+def _samples(tree: PhotoTree, labels_read: PhotoLabels, report: Report) -> Dataset:
     """Return the samples of the images of a tree, read as `found` says."""
     root, images, masks = tree.root, labels_read.images, labels_read.marks
     read = {escape_line(str(name)) for name in labels_read.lists}
@@ -221,7 +227,10 @@ def _samples(tree: PhotoTree, labels_read: PhotoLabels) -> Dataset:
     if tree.chosen is None:
         skipped += [file for file in tree.skipped if file.name not in read]
     with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
-        looks = list(pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images))
+        looks: list[tuple[_ScannedPhoto | None, list[SkippedFile]]] = []
+        for scanned_photo in pool.map(lambda file: _scan_photo(root, file, images[file], masks.get(file)), images):
+            looks.append(scanned_photo)
+            report(len(looks) / len(images), f"checking photo {len(looks):,} of {len(images):,}")
     skipped += [file for _, refused in looks for file in refused]
     usable = _distinct(_of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped), skipped)
     samples = [scanned.sample for scanned in usable]
@@ -451,12 +460,12 @@ def _require_good(
         return
     name = root.name or str(root)
     if good:
-        raise ScanError(f"{name} has good photos in test/ only; move the training photos to train/good/")
+        raise ScanError(f"“{name}” has good photos in test/ only; move the training photos to train/good/")
     if defects:
         kinds = join_first_names(sorted({sample.label for sample in defects}))
-        raise ScanError(f"{name} has no good photos, only {kinds}; put good photos into a folder named good")
+        raise ScanError(f"“{name}” has no good photos, only {kinds}; put good photos into a folder named good")
     if skipped:
         others = f"{pluralise(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
         remedy = "add photos of good parts as PNG, JPEG, BMP, TIFF or WebP"
-        raise ScanError(f"{name} has no usable photo and {others}; {remedy}")
-    raise ScanError(f"{name} is empty; put photos of good parts into it")
+        raise ScanError(f"No photos in “{name}”: it holds {others}; {remedy}")
+    raise ScanError(f"The folder “{name}” is empty; put photos of good parts into it")

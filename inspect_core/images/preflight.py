@@ -49,14 +49,17 @@ def _mixed_sizes(samples: Sequence[PhotoFile]) -> str:
     (height, width), most = sizes.most_common(1)[0]
     odd = [sample.name for sample in samples if sample.size != (height, width)]
     if len(odd) < most:
-        size_sentence = f"{most} of {len(samples)} photos are {width} × {height} px, but not {join_first_names(odd)}"
+        size_sentence = (
+            f"{len(odd)} of {len(samples)} photos differ in size from the rest ({width} × {height} px): "
+            f"{join_first_names(odd)}"
+        )
     else:
         smallest = min(sizes, key=np.prod)
         largest = max(sizes, key=np.prod)
         size_sentence = f"The photos have {len(sizes)} different sizes, from {smallest[1]} × {smallest[0]} to "
         size_sentence += f"{largest[1]} × {largest[0]} px"
-    reason = "All are resized to one size, so the same defect looks larger in one than in another"
-    return f"{size_sentence}. {reason}; crop them to the same size if you can."
+    reason = "All are resized to one size; where they show parts at different scales, crop them alike"
+    return f"{size_sentence}. {reason}."
 
 
 def _copies(samples: Sequence[PhotoFile], file_digests: Sequence[bytes]) -> str:

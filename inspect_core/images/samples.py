@@ -180,9 +180,9 @@ def escape_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
-def pluralise(count: int, noun: str) -> str:
-    """ "1 photo", "2 photos"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def pluralise(count: int, noun: str, plural: str = "") -> str:
+    """ "1 photo", "2 photos"; plural: where it is not the noun with an s."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {plural or f'{noun}s'}"
 
 
 def join_first_names(names: list[str], *, most: int = 3) -> str:

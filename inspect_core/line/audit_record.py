@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inspect_core.audit import life_cycle
 from inspect_core.audit.entry import INSPECTION
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.inspector import Inspector
@@ -23,3 +24,6 @@ class AuditRecord:
     def append(self, key: str, facts: Facts) -> Facts:
         product, recipe = self.inspector.product, self.inspector.digest
         return self.log.append(INSPECTION, facts, user=self.user, product=product, recipe=recipe, key=key).facts
+
+    def approval(self) -> str:
+        return life_cycle.approval(self.log, self.inspector.digest)

@@ -145,7 +145,8 @@ def run(
                         if row.name in pictures:
                             (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
             if outputs.report:
-                write_report(outputs.report, inspector, results, pictures)
+                approval = "" if record is None else record.approval()
+                write_report(outputs.report, inspector, results, pictures, approval)
         if journal is not None:
             journal.remove()
     return results

@@ -30,29 +30,37 @@ def check_report(path: Path) -> None:
     require_own_file(path, BEGINS.encode(), "a report of a batch")
 
 
-def write_report(path: Path, inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> None:
-    """Write the report; pictures: WebP of the worst parts by name.
+def write_report(
+    path: Path, inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes], approval: str
+) -> None:
+    """Write the report; pictures: WebP of the worst parts by name; approval: `Record.approval`, "" without a
+    record.
 
     Raises OutputPathError as `check_report` does, OSError when the disk is full or not writable.
     """
     check_report(path)
     with atomic_replace(path) as new:
-        new.write_text(html_of(inspector, rows, pictures), encoding="utf-8", newline="")
+        new.write_text(html_of(inspector, rows, pictures, approval), encoding="utf-8", newline="")
 
 
-def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes]) -> str:
+def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes], approval: str = "") -> str:
     """Return the report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
-    release = f", release {inspector.release[:12]}" if inspector.release else ""
     first = sorted(rows, key=lambda row: (-ALL_VERDICTS.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
     truths = confusion.table_of(rows)
     return page(
         "line/report.html",
+        {
+            "Product": inspector.product,
+            "Recipe": inspector.digest[:12],
+            "State of the recipe": approval,
+            "Export": f"release {inspector.release[:12]}" if inspector.release else "",
+            "Inspected": f"{ended} UTC, {inspector.engine}",
+        },
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
         in_parts=batch_sentence(rows),
         causes=common_causes(row.remark for row in rows),
-        made=f"{inspector.product}, recipe {inspector.digest[:12]}{release}, {inspector.engine}, {ended} UTC",
         truth=confusion.escape_sentence(rows),
         truths=list(truths),
         confused=zip(*truths.values(), strict=True),

@@ -1,5 +1,6 @@
 """Scores as a still SVG: how many have which value, by group, with the limits in force."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ HEIGHT = 252
 LEFT = 44
 TOP = 46
 BOTTOM = 40
+FEWEST_TICKS = 4
 WORDS = 130
 """Width left for the label of a limit."""
 
@@ -83,19 +85,26 @@ def stacked(
             _text(x(value), TOP - 22 + 15 * row, f"{name} above {value:.3g}", anchor),
         ]
     drawn += [
-        _text(LEFT, floor + 16, f"{low:.3g}", "start"),
-        _text(LEFT + wide, floor + 16, f"{high:.3g}", "end"),
+        *(_text(x(tick), floor + 18, f"{tick:.4g}", "middle") for tick in ticks(low, high)),
+        *(f'<path d="M{x(tick)} {floor}v4" stroke="#8a9a98"/>' for tick in ticks(low, high)),
         _text(LEFT + wide / 2, height - 6, "score", "middle"),
         note,
     ]
     return _svg("".join(drawn), len(scores), ink, width, height)
 
 
+def ticks(low: float, high: float) -> list[float]:
+    """Return the round numbers within a range, four to nine of them: multiples of 1, 2 or 5 times a power of ten."""
+    unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
+    step = next(step for step in (5 * unit, 2 * unit, unit) if (high - low) / step >= FEWEST_TICKS)
+    return [round(k * step, 12) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
 def _svg(drawn: str, count: int, ink: str, width: int, height: int) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" '
         f'style="max-width:{width}px" role="img" aria-label="Scores of {count} photos" fill="{ink}" '
-        f'font-family="system-ui, sans-serif" font-size="12">{drawn}</svg>'
+        f'font-size="12">{drawn}</svg>'
     )
 
 

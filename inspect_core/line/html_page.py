@@ -3,6 +3,7 @@
 import base64
 import functools
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from PIL import Image
 from inspect_core.images.samples import escape_line
 
 
-def page(template: str, **values: Any) -> str:
-    """Return the whole file. template: a path below the package, a page that extends line/page.html.
+def page(template: str, facts: Mapping[str, str], **values: Any) -> str:
+    """Return the whole file. template: a path below the package, a page that extends line/page.html; facts: what it is
+    about, by name, on top: product, version, approval, dates; "" for what does not apply.
 
     Whatever the template prints is on one line and escaped, except what it marks as safe; None is nothing.
     """
-    return _environment().get_template(template).render(values)
+    return _environment().get_template(template).render(values, facts=facts)
 
 
 def webp(picture: Image.Image) -> bytes:

@@ -29,6 +29,10 @@ class Record(Protocol):
         """
         ...
 
+    def approval(self) -> str:
+        """Return the state of the recipe that inspects, and who gave it, in words. Raises OSError as `append`."""
+        ...
+
 
 def key_of(*parts: str) -> str:
     """Return a key of everything that distinguishes inspections, of a length that every database takes."""

@@ -38,14 +38,14 @@ class CorpMethod(SubspaceMethod):
     controls = {
         "q": Q,
         "gamma": Control(
-            "γ: sharpness",
+            "Sharpness (γ)",
             "per squared distance of two directions",
             "higher resolves finer changes but is noisier on good parts",
-            "Compares each patch only with the most similar good patches. Kernel exp(-γ d²) between patch "
-            "directions (Fang et al. 2024, CoRP).",
+            "How similar a good patch must be to count. Higher resolves finer changes but is noisier on good parts. "
+            "Kernel exp(-γ d²) between patch directions (Fang et al. 2024, CoRP).",
         ),
         "M": Control(
-            "M: precision",
+            "Precision (M)",
             "random features",
             "higher is more exact and slower",
             "Higher approximates the kernel more closely; time grows with M². The features are orthogonal: 512 "

@@ -41,11 +41,11 @@ class KernelPCAMethod(PatchSampleMethod):
     controls = {
         "q": Q,
         "sigma": Control(
-            "σ: width",
+            "Width (σ)",
             "units of the features",
             "lower resolves finer changes but is noisier on good parts",
-            "Compares each patch only with the most similar good patches. Kernel exp(-d² / 2σ²) between patches "
-            "(Hoffmann 2007).",
+            "How similar a good patch must be to count. Lower resolves finer changes but is noisier on good parts. "
+            "Kernel exp(-d² / 2σ²) between patches (Hoffmann 2007).",
         ),
     }
     space = (

@@ -49,11 +49,11 @@ class MahalanobisMethod(Method):
     live_parameter = "k"
     controls = {
         "k": Control(
-            "k: detail",
+            "Detail (k)",
             "mixed features per location",
             "higher detects finer changes",
-            "How much of the normal texture is modelled. Higher needs more good photos; lower gives fewer false alarms."
-            " Every value comes from the same fit (Kim et al. 2021).",
+            "How finely normal variation is modelled. Higher finds smaller changes but needs more good photos; lower "
+            "rejects fewer good parts. Every value comes from the same fit (Kim et al. 2021).",
         )
     }
     space = (

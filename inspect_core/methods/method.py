@@ -102,13 +102,13 @@ class Control:
 
     @property
     def tooltip(self) -> str:
-        """Help text of the control: what a move does, the reason, and the unit."""
-        return f"{self.effect[0].upper()}{self.effect[1:]}. {self.help} Unit: {self.unit}."
+        """Help text of the control: what it is, what a move does and why, and the unit."""
+        return f"{self.help} Unit: {self.unit}."
 
     @property
     def sign(self) -> str:
-        """The parameter's sign alone: "γ"."""
-        return self.label.split(":")[0]
+        """The parameter's sign alone: "γ" of "Sharpness (γ)"."""
+        return self.label.rpartition("(")[2].removesuffix(")")
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class Method(ABC):
 
     def spectrum(self, detector: Any) -> LocalSpectrum | str:
         """Return where the variance of good patches goes, for a method without `variances`: by place, or in words."""
-        return "This detector does not use variances, so it has no spectrum to show."
+        return "This detector does not use variances. The plot below shows how those of the good patches fall."
 
     def to_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
         """Return (n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""

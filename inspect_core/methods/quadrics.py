@@ -72,7 +72,7 @@ class QuadricsMethod(PatchSampleMethod):
     live_parameter = "m"
     controls = {
         "m": Control(
-            "m: surfaces",
+            "Surfaces (m)",
             "curved surfaces, best first",
             "more give a more stable heatmap",
             "More surfaces check a patch from more sides; with few, defects can slip through. "

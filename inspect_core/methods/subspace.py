@@ -27,11 +27,11 @@ from inspect_core.recipe_format.arrays import ROW_BYTES
 COSINE_WORDS = "Only the direction of the features counts, not their strength (cosine map)."
 
 Q = Control(
-    "q: explained variance",
+    "Explained variance (q)",
     "share of the good patches' variance, by the first q components",
     "higher tolerates more",
-    "Only unusual patches then score high; too high also tolerates defects. The score is what the first q components "
-    "cannot explain. Every value comes from the same fit.",
+    "How much normal variation is tolerated: the score is what the first q components cannot explain. Too high also "
+    "tolerates defects. Every value comes from the same fit.",
 )
 
 EXPLAINED_VARIANCE = Option(

@@ -190,7 +190,7 @@ def expand_path(path: str | Path) -> Path:
         return expanded
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"path {str(path)!r} cannot be used ({reason}); check it, or write it out in full") from error
+        raise ValueError(f"The path “{path}” cannot be used ({reason}); check it, or write it out in full") from error
     return expanded
 
 
@@ -199,7 +199,7 @@ def parse_pasted_path(text: str) -> str:
     path = text.strip().strip("\"'").strip()
     if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
         reason = "is a Windows path, but Loupe is not running on Windows"
-        raise ValueError(f"path {path!r} {reason}; use a path on this machine, or upload the photos")
+        raise ValueError(f"“{path}” {reason}; use a path on this machine, or upload the photos")
     return path
 
 

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from inspect_core.scoring.limits import clopper_pearson
 
 ACCEPTABLE, MARGINAL, UNACCEPTABLE = "acceptable", "marginal", "not acceptable"
-TOO_FEW = "too few parts for a band"
+TOO_FEW = "too few parts to judge"
 EFFECTIVENESS, MISSES, FALSE_ALARMS = (0.90, 0.80), (0.02, 0.05), (0.05, 0.10)
 """AIAG's bounds of what is acceptable, and of what is marginal."""
 CONFIDENCE = 0.95

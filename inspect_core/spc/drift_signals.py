@@ -24,7 +24,7 @@ LEAST_SHARE = 0.01
 """Of rejects that are expected at least, whatever the first parts show."""
 MOST_SHARE = 0.3
 """The same at most."""
-_WORDS = {STEP: "has shifted {}", RAMP: "has drifted {}"}
+_WORDS = {STEP: "{1} shifted {0}", RAMP: "{1} drifted {0}"}
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,13 @@ class SignalAlarm:
     @property
     def words(self) -> str:
         name = NAMES[self.signal]
+        if self.signal == SCORE and self.alarm.chart in _WORDS:
+            return f"Scores {_WORDS[self.alarm.chart].format('up' if self.alarm.is_rising else 'down', 'have')}."
         if self.alarm.chart == REJECTS:
             return "The reject rate has increased."
         if self.alarm.chart == SPREAD:
             return f"{name} varies more than at release."
-        return f"{name} {_WORDS[self.alarm.chart].format('up' if self.alarm.is_rising else 'down')}."
+        return f"{name} {_WORDS[self.alarm.chart].format('up' if self.alarm.is_rising else 'down', 'has')}."
 
 
 class DriftSignals:

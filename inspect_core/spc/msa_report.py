@@ -9,7 +9,10 @@ import numpy as np
 from inspect_core.spc.agreement import (
     EFFECTIVENESS,
     FALSE_ALARMS,
+    MARGINAL,
     MISSES,
+    TOO_FEW,
+    UNACCEPTABLE,
     Agreement,
     Appraisal,
     Kappa,
@@ -63,23 +66,38 @@ def table_of(agreed: Agreement) -> dict[str, list[str]]:
     return rows
 
 
+def verdict_sentence(agreed: Agreement) -> str:
+    """Return whether the inspection is capable, by AIAG's bands of its first appraiser, and what decides it."""
+    name, result = next(iter(agreed.appraisers.items()))
+    facts = {
+        "misses": ("accepted", result.misses, "appraisals of defective parts"),
+        "false alarms": ("did not accept", result.false_alarms, "appraisals of good parts"),
+        "effectiveness": ("was right in every trial on", result.parts, "parts"),
+    }
+    for band, words in ((UNACCEPTABLE, "Not capable"), (MARGINAL, "Marginal"), (TOO_FEW, "Too few parts to judge")):
+        for subject, (did, share, appraised) in facts.items():
+            if result.bands[subject] == band:
+                return f"{words}: {name} {did} {share.count} of {share.total} {appraised}"
+    return f"Capable: misses, false alarms and effectiveness of {name} are acceptable"
+
+
 def report_sentences(results_of_study: Results) -> list[str]:
     """Return what the study says, in order of importance."""
     report_lines = []
     for name, appraiser in results_of_study.agreement.appraisers.items():
-        words = [f"{subject} {band}" for subject, band in appraiser.bands.items() if band]
-        report_lines.append(f"{name}: {', '.join(words)}.")
+        words = "; ".join(f"{subject}: {band}" for subject, band in appraiser.bands.items() if band)
+        report_lines.append(f"{name}. {words[:1].upper()}{words[1:]}.")
         if appraiser.misses.total and not appraiser.misses.count:
             most = appraiser.misses.interval[1]
             needed = parts_to_prove(PROVEN)
             shown = _percent(_one_sided(appraiser.misses.total))
             report_lines.append(
                 f"{name} missed none of {appraiser.misses.total} appraisals of defective parts. At 95% confidence this "
-                f"shows only a miss rate of at most {shown}; to show {_percent(PROVEN, 0)} takes {needed} "
-                "appraisals without a miss."
+                f"shows only a miss rate of at most {shown} (one-sided; the table's intervals are two-sided); to show "
+                f"{_percent(PROVEN, 0)} takes {needed} appraisals without a miss."
                 if appraiser.misses.total < needed
                 else (
-                    f"{name} missed none of {appraiser.misses.total} calls on defective parts, at most "
+                    f"{name} missed none of {appraiser.misses.total} appraisals of defective parts, at most "
                     f"{_percent(most)}."
                 )
             )

@@ -59,15 +59,16 @@ class MsaStudy:
         names = [part.name for part in self.parts]
         for most, count, subject in ((MOST_PARTS, len(names), "parts"), (MOST_TRIALS, self.trials, "trials")):
             if not 2 <= count <= most:
-                raise ValueError(f"the study has {count} {subject}; give 2 to {most}")
+                remedy = "list them one a line" if subject == "parts" else "choose another number"
+                raise ValueError(f"A study has 2 to {most} {subject}, this one {count}; {remedy}")
         if len(set(names)) < len(names) or not all(name.strip() for name in names):
-            raise ValueError("each part needs a unique name, written on it")
+            raise ValueError("Each part needs a different name, written on it; two are the same or empty")
         if len({LOUPE, *self.human_appraisers}) < 1 + len(self.human_appraisers) or not all(
             name.strip() for name in self.human_appraisers
         ):
-            raise ValueError(f"each appraiser needs a unique name other than {LOUPE}")
+            raise ValueError(f"Each appraiser needs a different name, other than {LOUPE}")
         if len({part.defective for part in self.parts}) < 2:
-            raise ValueError("the study needs good and defective parts, some of them close to the limit")
+            raise ValueError("A study needs good and defective parts, some of them close to the limit; list both")
 
     @property
     def appraisers(self) -> tuple[str, ...]:
@@ -129,7 +130,7 @@ def parts_of(text: str) -> tuple[StudyPart, ...]:
             continue
         if not name or truth.lower() not in WORDS:
             remedy = "write a name, a comma and good or defective, such as “1, good”"
-            raise ValueError(f"Line {number}, {line.strip()!r}: {remedy}")
+            raise ValueError(f"Line {number}, “{line.strip()}”: {remedy}")
         parts.append(StudyPart(name, WORDS[truth.lower()]))
     return tuple(parts)
 

@@ -235,11 +235,10 @@ def most_promised(groups: int, *, photos: int) -> str:
         return ""
     least = provable_bound(groups)
     more = next((number for number in MORE if provable_bound(number) <= least / 2), MORE[-1])
-    is_ungrouped = groups == photos
-    setting = f"{groups} good parts" if is_ungrouped else f"{groups} groups of good parts ({photos} photos)"
-    further = "photos" if is_ungrouped else "groups"
+    setting = f"{groups} good parts" if groups == photos else f"{groups} groups of good parts ({photos} photos)"
     return (
-        f"With {setting}, no limit can guarantee fewer than {least} in 100; {more} {further} would at least halve it."
+        f"{setting} can only prove that at most {least} in 100 good parts will be rejected; {more} would bring this "
+        f"to {provable_bound(more)}."
     )
 
 

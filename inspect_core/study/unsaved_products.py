@@ -105,8 +105,8 @@ class OpenProduct:
 
     saved: whether a recipe holds it as it is; recipe: digest of the one that it was saved as last, "" for none;
     changed_at: when it was changed last; problem: why it cannot be opened, or is not on disk; interrupted: whether its
-    teaching was, so that there is nothing to open; detector: "" where it is not known; fit: another one after each
-    refit.
+    teaching was, so that there is nothing to open; detector: "" where it is not known; values: those of its parameters,
+    in words; fit: another one after each refit.
     """
 
     id: str
@@ -119,6 +119,7 @@ class OpenProduct:
     problem: str = ""
     interrupted: bool = False
     detector: str = ""
+    values: tuple[str, ...] = ()
     fit: str = ""
 
 

@@ -4,6 +4,7 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 import numpy as np
 from PIL import Image
@@ -12,6 +13,7 @@ from plotly.graph_objects import Figure
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.images.samples import pluralise
 from inspect_core.line.histogram import stacked
 from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison_plots as plots
@@ -223,15 +225,23 @@ def html_of(comparison: Comparison, order: TeachingConfig) -> str:
     drawn = curves(comparison.rows, LIGHT).values()
     return page(
         "tuning/report.html",
+        {
+            "Product": order.product,
+            "Photos": (
+                f"{pluralise(len(photos.train), 'training photo')}, "
+                f"{pluralise(len(photos.calibration), 'calibration photo')}, "
+                f"{pluralise(len(photos.validation), 'validation defect')}, "
+                f"{pluralise(len(photos.test), 'test photo')}"
+            ),
+            "Network": (
+                f"{order.backbone}, input {order.size[0]} × {order.size[1]} px, grid {order.grid[0]} × "
+                f"{order.grid[1]}, seed {order.seed}"
+            ),
+            "Trial": comparison.basis,
+            "Report created": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        },
         begins=HTML_BEGINS,
         title=f"Detectors compared on {order.product}",
-        made=(
-            f"{len(photos.train)} training photos, {len(photos.calibration)} calibration photos, "
-            f"{len(photos.validation)} validation defects, {len(photos.test)} test photos; {order.backbone}, "
-            f"input {order.size[0]} × "
-            f"{order.size[1]} px, grid {order.grid[0]} × {order.grid[1]}, seed {order.seed}. Trial: "
-            f"{comparison.basis}."
-        ),
         reason=comparison.reason(),
         heads=columns,
         rows=zip(*columns.values(), strict=True),

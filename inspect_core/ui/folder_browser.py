@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,16 +12,14 @@ from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.listing import is_clutter_or_masks, is_image, walk
 from inspect_core.images.samples import pluralise
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.runtime.json_text import from_json
-from inspect_core.ui import shell
+from inspect_core.ui import preferences, shell
 
 MOST_RECENT = 5
 MOST_SHOWN = 200
 """Folders listed at one place."""
 MOST_COUNTED = 20_000
 """Files looked at for one count, so that a share with a million files opens too."""
-LONGEST = 1 << 16
+USED_LAST = "folders used last"
 WIDTH = 420
 
 
@@ -40,8 +37,8 @@ def remember(folder: Path) -> None:
     if recent[:1] == [folder]:
         return
     latest = [folder, *(other for other in recent if other != folder)][:MOST_RECENT]
-    with contextlib.suppress(OSError), atomic_replace(_path()) as new:
-        new.write_text(json.dumps([str(path) for path in latest]), encoding="utf-8")
+    with contextlib.suppress(OSError):
+        preferences.remember(USED_LAST, [str(path) for path in latest])
 
 
 def subfolders(folder: Path) -> list[Path]:
@@ -102,10 +99,7 @@ def _count(folder: Path) -> str:
 
 def _recent() -> list[Path]:
     """Return the folders used last that are still there and allowed; unreadable entries count as missing."""
-    try:
-        paths = from_json(workspace.content(_path(), at_most=LONGEST) or b"[]")
-    except ValueError:
-        return []
+    paths = preferences.read(USED_LAST)
     texts = [text for text in paths if isinstance(text, str)] if isinstance(paths, list) else []
     return [Path(text) for text in texts[:MOST_RECENT] if _is_allowed(Path(text)) and Path(text).is_dir()]
 
@@ -116,7 +110,3 @@ def _is_allowed(path: Path) -> bool:
     except (ValueError, OSError):
         return False
     return True
-
-
-def _path() -> Path:
-    return workspace.root() / "folders.json"

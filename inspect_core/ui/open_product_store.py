@@ -265,7 +265,8 @@ def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduc
 def _line(product: TaughtProduct) -> OpenProduct:
     line = OpenProduct(product.id, product.product, product.opened_at, _thumbnail(product), product.is_saved)
     line = replace(line, recipe=product.recipe_digest, changed_at=product.changed_at)
-    return replace(line, detector=JOIN.join(view.method for view in product.scored.views), fit=product.fit)
+    detector = JOIN.join(view.method for view in product.scored.views)
+    return replace(line, detector=detector, values=product.values(), fit=product.fit)
 
 
 def _thumbnail(product: TaughtProduct) -> bytes:

@@ -1,43 +1,61 @@
-"""The list of open products, the same in every window: choose one, close one, teach an interrupted one again."""
+"""The open products in the sidebar, that of this window on top: choose, close, teach an interrupted one again."""
 
 import time
 from collections import Counter
 
 import streamlit as st
 
-from inspect_core.audit import life_cycle
-from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.methods.registry import title_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study import unsaved_products
 from inspect_core.study.unsaved_products import OpenProduct
 from inspect_core.ui import open_product_store, open_recipe, saved_recipes, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtProduct
 
 THUMBNAIL = 36  # pixels of the longer side
 
 
-def in_sidebar() -> None:
-    """Show all open products, and what is known of the one in use."""
+def show_current() -> None:
+    """Show the product that this window works with, and its state."""
     product = open_product_store.current()
-    products = open_product_store.open_products()
-    if not products and shell.active_job() is None:
-        st.caption("No product has been taught yet.")
-    names = Counter(entry.product for entry in products)
-    for entry in products:
-        detector = title_of(entry.detector) if entry.detector and names[entry.product] > 1 else ""
-        _show(entry, detector, chosen=product is not None and entry.id == product.id)
+    for entry, difference in _told_apart():
+        if product is not None and entry.id == product.id:
+            _show(entry, difference, chosen=True)
+
+
+def show_others() -> None:
+    """Show the other open products, and what the network of the one in use runs on."""
+    product = open_product_store.current()
+    others = [line for line in _told_apart() if product is None or line[0].id != product.id]
+    if others and product is not None:
+        st.caption("Other open products")
+    for entry, difference in others:
+        _show(entry, difference, chosen=False)
     if product is not None:
-        if product.recipe_digest:
-            st.caption(shell.escape(product.describe() + _state(product)))
         st.caption(f"Runs on {shell.escape(product.extractor.backbone.engine)}")
 
 
+def _told_apart() -> list[tuple[OpenProduct, str]]:
+    """Return the open products, the latest first, each with what tells it from others of its name: detector, values."""
+    products = open_product_store.open_products()
+    names = Counter(entry.product for entry in products)
+    lines = []
+    for entry in products:
+        same = [other for other in products if other.product == entry.product and other.detector == entry.detector]
+        differs = [text for text in entry.values if any(text not in other.values for other in same)]
+        detector = [title_of(entry.detector)] if entry.detector and names[entry.product] > 1 else []
+        lines.append((entry, " · ".join([*detector, *differs])))
+    return lines
+
+
 def title(page: str) -> None:
-    """Show the head of a page about a product: its own name and that of the product in use."""
+    """Show the head of a page about a product: its own name, that of the product in use, and its state."""
     product = open_product_store.current()
-    st.title(page if product is None else f"{page} :gray[{shell.escape(product.product)}]")
+    if product is None:
+        st.title(page)
+        return
+    state = saved_recipes.state(product.recipe_digest, is_saved=product.is_saved)
+    st.title(f"{page} :gray[{shell.escape(product.product)}] :small[:gray[{shell.escape(state)}]]")
 
 
 def open_last() -> bool:
@@ -49,8 +67,8 @@ def open_last() -> bool:
     return False
 
 
-def _show(entry: OpenProduct, detector: str, *, chosen: bool) -> None:
-    """Show one product, with what can be done with it; detector: named where another product has the same name."""
+def _show(entry: OpenProduct, difference: str, *, chosen: bool) -> None:
+    """Show one product, with what can be done with it; difference: what tells it from others of the same name."""
     name = shell.escape(entry.product)
     state = "teaching was interrupted" if entry.interrupted else _state_of(entry)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -62,7 +80,7 @@ def _show(entry: OpenProduct, detector: str, *, chosen: bool) -> None:
             closed = entry.interrupted or (bool(entry.problem) and open_product_store.find(entry.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
             when = _when(entry.changed_at or entry.opened_at)
-            st.caption(shell.escape(" · ".join(filter(None, (detector, state, when)))))
+            st.caption(shell.escape(" · ".join(filter(None, (difference, state, when)))))
         action = "Delete" if closed else "Close"
         key = f"close-{entry.id}-sidebar"
         if st.button(action, key=key, type="tertiary", help=f"{action} {name}"):
@@ -100,7 +118,7 @@ def _teach_again(taught_id: str) -> None:
 
 
 def _close(entry: OpenProduct) -> None:
-    if entry.saved or entry.interrupted:
+    if entry.interrupted or (entry.saved and saved_recipes.find(entry.recipe) is not None):
         open_product_store.close(entry.id)
         st.rerun()
     _ask(entry.id, entry.product, _state_of(entry), is_changed=bool(entry.recipe))
@@ -124,14 +142,3 @@ def _when(made: float) -> str:
     """Return the time of today, or the day."""
     moment, today = time.localtime(made), time.localtime()
     return time.strftime("%H:%M" if moment[:3] == today[:3] else "%d %b", moment)
-
-
-def _state(product: TaughtProduct) -> str:
-    """Return the state of the recipe in use, shown after its name."""
-    if product.recipe is None or product.recipe.digest is None:
-        return ""
-    try:
-        with AuditLog.open() as log:
-            return f" · {life_cycle.state_of(log, product.recipe.digest)}"
-    except LogError:  # named on Recipes and History, where it is needed
-        return " · state unknown"

@@ -1,6 +1,6 @@
 """A product opened again: a recipe, alone or with its test photos, or a product that is not saved."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,21 +32,19 @@ GONE = "Not all photos that it was taught with are there unchanged."
 
 
 def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
-    """Open it, alone or with its photos; missing: whether its network is."""
-    if st.button("Open", key=f"open-{key}", type="primary", icon=":material/folder_open:", disabled=missing):
-        with shell.errors_shown(ValueError, OSError):
-            with st.spinner("Loading the network…"):
-                open_product_store.take(open_product_store.put(product_from_recipe(recipe)))
-            st.switch_page("pages/inspect.py")
-    if any(existing_photo_path(recipe, row) for row in recipe.test_photos):
-        label = "Open with photos"
-        words = f"The {len(recipe.test_photos):d} photos used to test its limits."
-        icon = ":material/photo_library:"
-        widget_key = f"open-photos-{key}"
-        if st.button(label, key=widget_key, icon=icon, help=words, disabled=missing):
-            with shell.errors_shown(JobRejected):
-                shell.start(f"Opening {recipe.product} with its photos", partial(_judged, recipe))
-                st.switch_page("pages/inspect.py")
+    """Open it on Inspect, with its photos where they still lie; missing: whether its network is."""
+    is_there = any(existing_photo_path(recipe, row) for row in recipe.test_photos)
+    icon, words = ":material/folder_open:", f"With the {len(recipe.test_photos):d} photos used to test its limits."
+    if st.button("Open", f"open-{key}", words if is_there else None, type="primary", icon=icon, disabled=missing):
+        _begin(recipe, _judged if is_there else _alone)
+    if is_there and st.button("Open without photos", key=f"open-alone-{key}", disabled=missing):
+        _begin(recipe, _alone)
+
+
+def _begin(recipe: Recipe, work: Callable[[Recipe, Job], str]) -> None:
+    with shell.errors_shown(JobRejected):
+        shell.start(f"Opening {recipe.product}", partial(work, recipe))
+        st.switch_page("pages/inspect.py")
 
 
 def start(open_product: unsaved_products.OpenProduct) -> None:
@@ -112,6 +110,11 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
     missing_count = len(photos) - len(product.scored.photos)
     lost = f"Missing or changed: {pluralise(missing_count, 'photo')} of the {len(photos)} used for its figures."
     return replace(product, notes=(lost,)) if missing_count else product
+
+
+def _alone(recipe: Recipe, job: Job) -> str:
+    job.report(0.0, "loading the network")
+    return open_product_store.put(product_from_recipe(recipe))
 
 
 def _judged(recipe: Recipe, job: Job) -> str:

@@ -54,7 +54,7 @@ def folder_at(label: str, value: str = "", *, key: str, **options: Any) -> Path 
             folder_browser.remember(path)
         return path
     except (ValueError, OSError) as error:
-        st.error(shell.escape(error), icon=":material/error:")
+        st.error(shell.sentence(error), icon=":material/error:")
         return None
 
 

@@ -18,8 +18,7 @@ import numpy as np
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Detector
-from inspect_core.methods.registry import CONTROLS, METHODS
-from inspect_core.plots.explore_plots import figure_of
+from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.pace import Pace
 from inspect_core.runtime.progress import Cancelled
@@ -175,6 +174,10 @@ class PreviewRun:
             return self.begin
         return None if value == refit.start else value
 
+    def moved(self, *, besides: str) -> dict[str, int]:
+        """Return the live values but one that were moved since the preview began, by name."""
+        return {name: v for name, v in self.live.items() if name != besides and v != self._model_live.get(name)}
+
     def work(self, draw: Callable[[], PatchSample], fit_all: Callable[["PreviewRun"], None] = lambda run: None) -> None:
         """Draw, fit, score photo by photo, then fit all, until that is done or it is cancelled; hold the device for
         each step.
@@ -257,11 +260,6 @@ class PreviewRun:
                 self._shown = self._with_photo(self._shown, sample, detector, position)
 
 
-def describe(values: Mapping[str, float]) -> str:
-    """Return values with their symbols: "γ 0.5, M 1024"."""
-    return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
-
-
 def ask(
     product: TaughtProduct,
     current: PreviewRun | None,
@@ -300,6 +298,7 @@ def fit_all(product: TaughtProduct, run: PreviewRun) -> None:
         study.fit(run.report)
     name = run.scored.views[product.refit_view].live_parameter
     chosen = {} if (value := run.chosen(product.refit_view)) is None else {name: value}
+    chosen |= run.moved(besides=name)
     by_hand = run.limits_by_hand()
 
     def refitted(latest: TaughtProduct) -> TaughtProduct:

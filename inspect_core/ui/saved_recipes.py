@@ -86,17 +86,18 @@ def _states() -> dict[str, str]:
 
 
 def state(digest: str, *, is_saved: bool) -> str:
-    """Return whether a recipe holds a product as it is: "saved", "not saved", "changed since draft 2".
+    """Return whether a recipe holds a product as it is: "not saved", "saved as draft 2", "changed since draft 2".
 
     digest: of the recipe that the product was saved as last, "" for none; is_saved: whether it holds all of it.
     """
-    if is_saved or not digest:
-        return "saved" if is_saved else "not saved"
+    if not digest:
+        return "not saved"
     path = find(digest)
     if path is None:
-        return "changed since it was saved"
+        return "saved in a file that is gone" if is_saved else "changed since it was saved"
     product, _ = _facts(path, _written(path))
-    return f"changed since {_version(path, product, _states().get(digest, life_cycle.DRAFT))}"
+    version = _version(path, product, _states().get(digest, life_cycle.DRAFT))
+    return f"{'saved as' if is_saved else 'changed since'} {version}"
 
 
 def _name(path: Path, states: dict[str, str]) -> str:

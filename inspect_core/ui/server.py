@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib import import_module
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -25,6 +26,11 @@ POLICY = (
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = ((b"x-frame-options", b"DENY"), (b"x-content-type-options", b"nosniff"))
+ROOT = b'<div id="root"></div>'
+"""Of Streamlit's page (1.67): what its scripts fill, and until then shows what is in it."""
+REVALIDATION = (b"accept-encoding", b"if-none-match", b"if-modified-since")
+VALIDATORS = (b"content-length", b"etag", b"last-modified")
+_PAGE = Path(__file__).with_name("first_page.html")
 _HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
 
 
@@ -72,6 +78,47 @@ class OwnOrigin:
             await PlainTextResponse("This request came from another origin.", 403)(scope, receive, send)
 
 
+class FirstPage:
+    """ASGI middleware that puts Loupe's words into Streamlit's page: while its scripts load, which on a slow line takes
+    seconds, and when the server is lost.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        if scope["type"] != "http" or scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
+            await self._app(scope, receive, send)
+            return
+        # As one that is neither kept from before nor compressed, so that it can be changed.
+        passed = [(name, value) for name, value in scope["headers"] if name not in REVALIDATION]
+        start: Message = {}
+        page = b""
+
+        async def send_changed(message: Message) -> None:
+            nonlocal start, page
+            if message["type"] == "http.response.start":
+                start = message
+                if not Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
+                    await send(message)
+                return
+            if not Headers(raw=start["headers"]).get("content-type", "").startswith("text/html"):
+                await send(message)
+                return
+            page += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            page = page.replace(ROOT, ROOT.removesuffix(b"</div>") + _PAGE.read_bytes() + b"</div>")
+            page = page.replace(b"<title>Streamlit</title>", b"<title>Loupe</title>")
+            others = [(name, value) for name, value in start["headers"] if name not in VALIDATORS]
+            start["headers"] = [*others, (b"content-length", str(len(page)).encode())]
+            await send(start)
+            await send({"type": "http.response.body", "body": page})
+
+        await self._app({**scope, "headers": passed}, receive, send_changed)
+
+
 def _is_own(headers: Headers) -> bool:
     origin = headers.get("origin")
     if origin is None or not config.get_option("server.enableCORS"):
@@ -89,13 +136,16 @@ def _is_own(headers: Headers) -> bool:
         return False
 
 
-def product_checks() -> list[Middleware]:
-    """Check of every request: the origin, and `server.allowedHosts`, which Streamlit checks for websockets only."""
+def request_guards() -> list[Middleware]:
+    """Return what every request passes: checks of the origin and of `server.allowedHosts`, which Streamlit makes of
+    websockets alone; the policy; Loupe's words on the first page.
+    """
     hosts = config.get_option("server.allowedHosts") or ["*"]
     return [
         Middleware(PolicyHeaders),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
         Middleware(OwnOrigin),
+        Middleware(FirstPage),
     ]
 
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui import open_product_store
-from inspect_core.ui.previews import PreviewRun, describe
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui.previews import PreviewRun
+from inspect_core.ui.taught_product import TaughtProduct, describe
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import OFF, ProductCheck
 

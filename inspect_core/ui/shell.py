@@ -34,20 +34,17 @@ _MADE_LATER = re.compile(
 
 
 def gate(page: str) -> None:
-    """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it.
-
-    Takes the results of this session's jobs since the last run.
-    """
+    """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it."""
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
         st.switch_page("app.py")
-    _collect()
 
 
 def open_gate() -> None:
     """Called only by app.py: marks the session and goes on to the page that was requested first.
 
-    A new session continues the jobs of this user whose window is gone: it is that window, loaded again.
+    A new session continues the jobs of this user whose window is gone: it is that window, loaded again. The results of
+    its jobs are taken before anything is drawn: a page begun anew for them would lose the press that began the run.
     """
     if not st.session_state.get(_MARK):
         for job in jobs().active:
@@ -55,6 +52,7 @@ def open_gate() -> None:
                 job.session = _session()
                 st.session_state.setdefault(_STARTED, []).append(job)
     st.session_state[_MARK] = True
+    _collect()
     if requested_page := st.session_state.pop(_WANTED, None):
         st.switch_page(requested_page)
 
@@ -92,7 +90,7 @@ def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins
     try:
         yield
     except kinds as error:
-        st.error(begins + escape(error), icon=icon)
+        st.error(begins + escape(error) if begins else sentence(error), icon=icon)
 
 
 def active_job() -> Job | None:
@@ -106,17 +104,15 @@ def begin(work: Callable[[], object]) -> None:
     try:
         work()
     except (JobRejected, OSError) as error:
-        st.warning(escape(error))
+        st.warning(sentence(error))
     else:
         st.rerun()
 
 
-def sidebar() -> None:
-    """Show who is at the screen, and the running job with its cancel button, above the open products."""
-    with st.sidebar:
-        _show_user()
-        every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
-        st.fragment(_watch_of_this_run(), run_every=every)(_refresh_key())
+def show_jobs() -> None:
+    """Show the running job with its cancel button, those that wait, and watched folders, as they go on."""
+    every = POLL_SECONDS if active_job() is not None else IDLE_SECONDS
+    st.fragment(_watch_of_this_run(), run_every=every)(_refresh_key())
 
 
 def show_job(job: Job) -> None:
@@ -166,10 +162,16 @@ def show_running_job(follow_up: str) -> None:
         st.caption(f":material/hourglass_top: Running: {escape(job.title)}, {_owner_phrase(job)}. {follow_up}")
 
 
-def show_ready(name: str) -> None:
-    """Show the product of this name if this session taught it last, until it is saved, with the way to it."""
+def is_ready(name: str) -> bool:
+    """Return whether this session taught a product of this name last, and has not saved it yet."""
     product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
-    if product is not None and product.product == name and not product.is_saved:
+    return product is not None and product.product == name and not product.is_saved
+
+
+def show_ready(name: str) -> None:
+    """Show the product of this name where `is_ready`, with the way to it."""
+    product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
+    if product is not None and is_ready(name):
         st.success(f"**{escape(product.product)}** is ready.", icon=":material/check_circle:")
         if st.button("Open on Inspect", type="primary", icon=":material/center_focus_strong:", key="open_taught"):
             open_product_store.take(product.id)
@@ -189,7 +191,7 @@ def forget_problem() -> None:
 def show_problem() -> None:
     """Show why this session's last job failed, until it is dismissed."""
     if words := problem():
-        st.error(escape(words), icon=":material/error:")
+        st.error(sentence(words), icon=":material/error:")
         st.button("Dismiss", key="dismiss_problem", on_click=forget_problem)
 
 
@@ -197,7 +199,8 @@ def show_no_product(words: str) -> None:
     """For a session without a product: what the page is for, what to do next, one button."""
     if show_if_unloaded():
         return
-    st.info(f"No product has been taught yet. {words}", icon=":material/info:")
+    nothing = "No product has been taught yet. " if active_job() is None else ""
+    st.info(f"{nothing}{words}", icon=":material/info:")
     show_running_job("This page opens as soon as a product is ready.")
     show_problem()
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
@@ -304,7 +307,7 @@ def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:
     return items[(page - 1) * size : page * size]
 
 
-def _show_user() -> None:
+def show_user() -> None:
     """Show who is at the screen, a field that asks for it where nothing says so, or why no name is recorded."""
     user = current_user()
     if users.header() and user == users.UNKNOWN:
@@ -365,7 +368,12 @@ def _collect() -> None:
             open_product_store.take(job.result)
             st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
-            st.rerun()
+
+
+def sentence(words: object) -> str:
+    """Return an error from below as a sentence of its own, escaped: a word that begins it gets a capital."""
+    text = escape(words)
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+[ ,]", text) else text
 
 
 def escape(words: object) -> str:

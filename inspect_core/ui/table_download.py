@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 import streamlit as st
 
 from inspect_core.recipe_format.spreadsheet import FORMATS, POINT, Cell, table_bytes
-from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.ui import shell
+from inspect_core.ui import preferences, shell
 
-REMEMBERED = "table-format"
-"""Name of the file in the workspace that holds the key of the format."""
-_LONGEST = 64
+REMEMBERED = "table format"
+"""What the key of the format is remembered as."""
 TO_FORMAT = "Excel set to German or French opens the second; .xlsx opens everywhere. Remembered for all tables."
 
 
@@ -35,13 +32,11 @@ def offer(place, make: Callable[[], Iterable[Sequence[Cell]]], name: str, *, dis
 
 
 def remembered() -> str:
-    """Return the key of the format chosen last in this workspace."""
-    content = workspace.content(workspace.root() / REMEMBERED, at_most=_LONGEST)
-    key = (content or b"").decode("ascii", "replace").strip()
-    return key if key in FORMATS else POINT
+    """Return the key of the format that this user chose last."""
+    key = preferences.read(REMEMBERED)
+    return key if isinstance(key, str) and key in FORMATS else POINT
 
 
 def _remember(key: str) -> None:
-    path = workspace.root() / REMEMBERED
-    with shell.errors_shown(OSError, begins="The format could not be remembered: "), atomic_replace(path) as new:
-        new.write_text(st.session_state[key], encoding="ascii")
+    with shell.errors_shown(OSError, begins="The format could not be remembered: "):
+        preferences.remember(REMEMBERED, st.session_state[key])

@@ -19,7 +19,8 @@ from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measur
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
 from inspect_core.methods.fitted_method import chosen_taps
-from inspect_core.methods.registry import parameters_of
+from inspect_core.methods.registry import CONTROLS, parameters_of
+from inspect_core.plots.explore_plots import figure_of
 from inspect_core.recipe import Recipe
 from inspect_core.scoring.anomaly_map import AREA, default_area
 from inspect_core.study.evaluation_scores import truth_masks
@@ -61,6 +62,11 @@ class _Memo:
 def new_id() -> str:
     """Return another one at each call."""
     return uuid.uuid4().hex[:12]
+
+
+def describe(values: Mapping[str, float]) -> str:
+    """Return values with their symbols: "γ 0.5, M 1024"."""
+    return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,10 +211,6 @@ class TaughtProduct:
             return self.recipe.with_changes(limits=limits or self.recipe.limits, **recipe_fields)
         return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **recipe_fields, **live)
 
-    def describe(self) -> str:
-        """Return one line: the recipe in use with its short digest, or that nothing was saved yet."""
-        return f"recipe {self.recipe_digest[:8]}" if self.recipe_digest else "not saved as a recipe yet"
-
     def pixels(self, position: int) -> np.ndarray:
         """Return (H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
         photo = self.scored.photos[position]
@@ -331,6 +333,11 @@ class TaughtProduct:
             return {}
         view = self.scored.views[self.refit_view]
         return view.definition.refit_values(view.detector)
+
+    def values(self) -> tuple[str, ...]:
+        """Return the parameters in force, each with its symbol: those fitted, then the live ones."""
+        live = {name: value for name, value in self.in_force.live.items() if name in CONTROLS}
+        return tuple(describe({name: value}) for name, value in {**self.fitted(), **live}.items())
 
     def defect_areas(self) -> np.ndarray:
         """Return (n,) pixels of the map that each known defect with a mask covers, read once."""

@@ -52,16 +52,19 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
         raise
 
 
-def start_sample() -> bool:
-    """Teach the first sample part, so that the app is never empty; False where the sample parts are missing."""
-    if not samples():
+def start_sample(name: str = FIRST_SAMPLE) -> bool:
+    """Teach a sample part, at the first start so that the app is never empty; False where it is missing.
+
+    Raises JobRejected as `start`.
+    """
+    if name not in samples():
         return False
 
     def work(job: Job) -> str:
         job.report(0.0, "checking the sample photos")
-        photos = train_on_all(split(scan(SAMPLES / FIRST_SAMPLE), seed=0, blind=False))
+        photos = train_on_all(split(scan(SAMPLES / name), seed=0, blind=False))
         photos = replace(photos, train=photos.train[:SAMPLE_PHOTOS])
-        order = TeachingConfig(FIRST_SAMPLE, photos, method=FIXED, align=NO_ALIGNMENT)
+        order = TeachingConfig(name, photos, method=FIXED, align=NO_ALIGNMENT)
         return open_product_store.put(teach(order, job.report))
 
     shell.start(SAMPLE, work)

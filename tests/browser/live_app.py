@@ -34,5 +34,5 @@ part = open_product_store.current()
 if part is None or part.study.method != open_product.study.method:
     open_product_store.take(open_product_store.put(open_product))
     st.rerun()
-shell.sidebar()
+shell.show_jobs()
 inspect_panels.bench_with_parameters(part)

@@ -118,7 +118,7 @@ def test_no_page_is_led_astray(serve, open_page, hostile):
     untouched(page)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("the recipe was made with")).to_be_visible()
+    expect(page.get_by_test_id("stAlertContentError").get_by_text("the recipe was made with")).to_be_visible()
 
     page.get_by_role("link", name="History").click()
     for view in ("Overview", "Changes", "Parts"):

@@ -61,7 +61,15 @@ def wait_until_ready(page: Page) -> Seen:
 
 
 def slider(page: Page, sign: str):
-    return page.get_by_role("slider", name=re.compile(f"^{sign}:"))
+    return page.get_by_role("slider", name=re.compile(rf"\({sign}\)"))
+
+
+def open_drawer(page: Page) -> None:
+    """The controls of the parameters, which are closed until this user moves one in any window."""
+    wait_until_ready(page)
+    if not slider(page, "q").is_visible():
+        page.get_by_text("Fine-tune", exact=True).click()
+    expect(slider(page, "q")).to_be_visible()
 
 
 def move(page: Page, sign: str, *keys: str) -> None:
@@ -85,7 +93,8 @@ def address(serve) -> str:
 def bench(address, open_page) -> Callable[..., Page]:
     def start(method: str, **size: int) -> Page:
         page = open_page(f"{address}/?method={method}", **size)
-        expect(slider(page, "q")).to_be_visible(timeout=120_000)
+        expect(page.get_by_text("Fine-tune", exact=True)).to_be_visible(timeout=120_000)
+        open_drawer(page)
         wait_until_ready(page)
         return page
 
@@ -134,6 +143,7 @@ def test_q_gamma_and_m_are_fitted_by_themselves_and_undone(bench):
 def test_values_moved_to_and_fro_end_at_the_last_in_both_windows(bench, open_page):
     page = bench("corp")
     other = open_page(page.url)
+    open_drawer(other)
     expect(slider(other, "γ")).to_be_visible()
     for _ in range(3):
         move(page, "γ", *["ArrowRight"] * 3)

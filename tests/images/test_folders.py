@@ -138,7 +138,7 @@ def test_nothing_to_teach_from(tmp_path, workspace):
         scan(tmp_path / "notes.txt")
     with zipfile.ZipFile(tmp_path / "upload.zip", "w") as archive:
         archive.writestr("readme.txt", "nothing here")
-    with pytest.raises(ScanError, match="no usable photo"):
+    with pytest.raises(ScanError, match=r"No photos in “upload\.zip”: it holds 1 other file"):
         scan(tmp_path / "upload.zip")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "upload.zip").read_bytes()[:60])
     with pytest.raises(ScanError, match="damaged or incomplete zip archive"):

@@ -66,8 +66,12 @@ def test_bars_of_any_groups_are_stacked_with_their_limits():
 
 def test_report_names_its_release_and_loads_nothing(inspector):
     page = html_of(inspector(), [row()], {})
-    assert "recipe dddddddddddd, nothing" in page
-    assert "recipe dddddddddddd, release eeeeeeeeeeee, nothing" in html_of(inspector(release="e" * 64), [row()], {})
+    assert "<tr><th>Recipe</th><td>dddddddddddd</td></tr>" in page
+    assert "Export" not in page
+    exported = html_of(inspector(release="e" * 64), [row()], {}, "approved by <Ana> on 2026-01-01: tested")
+    assert "<tr><th>Export</th><td>release eeeeeeeeeeee</td></tr>" in exported
+    assert "<td>approved by &lt;Ana&gt; on 2026-01-01: tested</td>" in exported
+    assert all(f"{sign} by, date" in page for sign in ("Prepared", "Checked", "Approved")), "lines to sign"
     assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';' in page
 
 

@@ -28,7 +28,7 @@ def test_signals_go_on_from_the_log_and_are_recorded(workspace):
         assert 3 < where < 40, "a step of more than a standard deviation is seen soon"
         (first, *_) = log.entries(kind=DRIFT)
         assert first.facts["name"] == f"{where}.png"
-        assert first.facts["words"].startswith("Score has")
+        assert first.facts["words"].startswith("Scores have shifted")
         monitor = DriftMonitor(record)
         assert monitor._signals._position == 79
         assert not monitor.alarms

@@ -233,7 +233,8 @@ def test_every_control_is_described(name, method):
         assert all((control.label.strip(), control.unit.strip(), control.effect.strip(), control.help.strip())), (
             parameter
         )
-        assert control.label.startswith(f"{control.sign}: ")
+        assert control.label.endswith(f" ({control.sign})")
+        assert control.effect not in control.tooltip, "it stands below the control"
     assert method.title
     assert len(method.title) <= 16, "for narrow tables"
     assert method.use_case.endswith(".")

@@ -103,13 +103,13 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     (photos.parent / "empty").mkdir()
     app.text_input(key="batch_folder").set_value(str(photos.parent / "empty")).run()
     press(app, "batch_start")
-    assert "no photos found at the given paths;" in app.error[0].value
+    assert "No photos found at the given paths;" in app.error[0].value
     assert batch_store.all_runs() == []
 
     app.text_input(key="batch_folder").set_value(str(photos)).run()
     app.number_input(key="batch_workers").set_value(3).run()
     finish(press(app, "batch_start"))
-    assert [metric.value for metric in app.metric] == ["7", "2", "1", "0", "1"]
+    assert [metric.value for metric in app.metric] == ["7", "2", "1", "1"]
     (run,) = batch_store.all_runs()
     assert run.finished
     assert workers_asked_for == [(run.workers, None)] == [(3, None)]
@@ -232,7 +232,7 @@ def test_watched_folder_is_shared_paused_and_stopped(batch, photos, open_app):
     assert (photos.parent / "in-sorted" / "reject" / "[b](ad).png").is_file()
     another = open_app("pages/batch.py")
     assert "✕ Rejected" in another.error[0].value
-    assert "1 rejected" in another.sidebar.caption[0].value
+    assert any("1 rejected" in caption.value for caption in another.sidebar.caption)
 
     press(another, f"watch_pause-{job.id}")
     wait_until(lambda: job.step == "paused")
@@ -297,7 +297,7 @@ def test_cluster_is_offered_only_with_all_certificates(batch, monkeypatch, worke
     monkeypatch.setenv("LOUPE_CLUSTER", "tls://plant:8786")
     monkeypatch.setenv("LOUPE_TLS_CA", "ca.pem")
     app = batch()
-    assert any("certificates" in error.value for error in app.error)
+    assert any("ertificates" in error.value for error in app.error)
     assert app.number_input(key="batch_workers").value == 1
     monkeypatch.setenv("LOUPE_CLUSTER", "tcp://127.0.0.1:8786")
     monkeypatch.delenv("LOUPE_TLS_CA")

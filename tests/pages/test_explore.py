@@ -132,7 +132,7 @@ def test_spectrum_rank_and_curve_need_no_network(open_app, in_the_hand, monkeypa
         press(app, "start-curve")
         wait_for_job()
         app.run()
-        assert [element.value for element in app.error] == ["the disk is full; free some space"]
+        assert [element.value for element in app.error] == ["The disk is full; free some space"]
         assert app.button(key="start-curve").disabled is False
     monkeypatch.setattr(backbones.Backbone, "run", lambda *a, **k: pytest.fail("the network ran"))
     finish(press(app, "start-curve"))
@@ -161,7 +161,7 @@ def test_variance_curve_replaces_a_missing_spectrum(open_app, flange_under):
     open_product_store.put(flange_under("quadrics", components=16, m=10, patches=1000))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
-    assert "10 curved surfaces" in app.info[0].value
+    assert "10 curved surfaces" in words(app)
     finish(press(app, "start-fall"))
     assert charts(app) == 1
     assert "−log λₙ/λ₁" in words(app)

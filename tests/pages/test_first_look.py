@@ -114,7 +114,7 @@ def test_photos_are_excluded_by_topic_and_never_all(screened_app, orders, monkey
     for box in boxes(screened_app.run()):
         box.check()
     screened_app.run()
-    assert "no good photos would remain for training;" in screened_app.error[0].value
+    assert "No good photos would remain for training;" in screened_app.error[0].value
     button(screened_app, "look-undo")
     assert not screened_app.error
 

@@ -16,7 +16,7 @@ from inspect_core.ui import fitted_product, open_product_store, previews, taught
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import save_recipe, sent_back, slider, wait_until
+from tests.pages.waiting import save_recipe, sent_back, sign, slider, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def scored_all(app, flange) -> previews.PreviewRun:
 
 def test_exactly_the_parameters_of_the_detector_are_there(open_app, in_the_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label for element in app.select_slider] == ["k: detail", "N: minimum area"]
+    assert [element.label for element in app.select_slider] == ["Detail (k)", "Minimum area (N)"]
     assert f"Current: {in_the_hand.scored.live['k']} · higher detects finer changes" in captions(app)
 
 
@@ -125,7 +125,7 @@ def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monk
     slider(app, "gamma", corp_in_hand).set_value(first).run()
     shown = scored_all(app, corp_in_hand)
     monkeypatch.setattr(previews.PreviewRun, "work", lambda run, *rest: goes_on.wait(60) and work(run, *rest))
-    moved = app.select_slider(key=f"q-{corp_in_hand.id}-{corp_in_hand.fit}-{shown.number}")
+    moved = app.select_slider(key=f"q-{corp_in_hand.id}-{shown.number}")
     settings(app, corp_in_hand).preview = follower = previews.PreviewRun(
         {"gamma": second, "M": 128}, shown.photos, 0, {}
     )
@@ -139,7 +139,7 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
     open_product = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
     open_product_store.put(open_product)
     app = open_app("pages/inspect.py")
-    assert [element.label for element in app.select_slider] == ["m: surfaces", "N: minimum area"]
+    assert [element.label for element in app.select_slider] == ["Surfaces (m)", "Minimum area (N)"]
     slider(app, "m", open_product).set_value(5).run()
     assert not app.exception
     assert settings(app, open_product).live == open_product.scored.live | {"m": 5}
@@ -177,7 +177,7 @@ def test_a_move_computes_each_score_once(open_app, flange, fresh_process_state, 
 
 def test_corp_shows_its_values(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "γ", "M", "N"]
+    assert [sign(element) for element in app.select_slider] == ["q", "γ", "M", "N"]
     q = slider(app, "q", corp_in_hand)
     assert q.value == corp_in_hand.study.live["q"]
     assert re.fullmatch(r"[\d.]+ % · q = 0|[\d.]+ % · q = 1", q.options[0]), "the share of variance comes first"
@@ -359,7 +359,7 @@ def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, back
     open_product = teach(product, backbone, store, "kernel_pca", patches=200)
     open_product_store.put(open_product)
     app = open_app("pages/inspect.py")
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["q", "σ", "N"]
+    assert [sign(element) for element in app.select_slider] == ["q", "σ", "N"]
     sigma = slider(app, "sigma", open_product)
     wider = open_product.scored.views[0].detector.kernel.sigma * 2
     sigma.set_value(min(previews_options(open_product, "sigma"), key=lambda value: abs(value - wider))).run()
@@ -381,7 +381,7 @@ def test_explained_variance_is_typed_and_q_follows(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
 
     def typed():
-        (field,) = (field for field in app.number_input if "-typed-" in field.key)
+        (field,) = (field for field in app.number_input if "|" in field.key)
         return field
 
     view = corp_in_hand.scored.views[0]

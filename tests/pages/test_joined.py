@@ -14,7 +14,7 @@ from inspect_core.tuning import tsne
 from inspect_core.ui import open_product_store
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, save_recipe, slider, wait_until, words
+from tests.pages.waiting import finish, press, save_recipe, sign, slider, wait_until, words
 
 PAGE = "pages/inspect.py"
 
@@ -57,7 +57,7 @@ def test_k_m_and_area_move_scores_and_hidden_defects_count(open_app, curved, dra
     settings(app, curved).limits = None
     app.run()
 
-    assert [element.label.split(":")[0] for element in app.select_slider] == ["k", "m", "N"]
+    assert [sign(element) for element in app.select_slider] == ["k", "m", "N"]
     live = dict(curved.scored.live)
     for name, value in {"k": 3, "m": 5, "area": 1}.items():
         before = scores(drawn)
@@ -156,7 +156,7 @@ def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, pr
     app = press(open_app("pages/recipes.py"), "open-flange.zip")
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
-    assert "k: detail: 3, m: surfaces: 20, minimum area: " in words(app)
+    assert "Detail (k): 3, Surfaces (m): 20, minimum area: " in words(app)
     assert add(app, opened, next((product / "test/dent").iterdir())) == recipe.limits
 
     calls = []

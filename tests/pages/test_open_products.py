@@ -63,7 +63,7 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
     app = finish(open_app("pages/inspect.py"))
     reopened = open_product_store.find(part.id)
     assert reopened is not part
-    assert reopened.describe() == "not saved as a recipe yet"
+    assert not reopened.recipe_digest
     assert reopened.relabelled == {test_photo.digest: "dent"}
     assert reopened.scored.areas == CORNER
     assert reopened.suggested_limits(reopened.scored.live) == limits
@@ -99,7 +99,7 @@ def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folde
     save_recipe(app)
     open_product_store.flush()
     assert [path.name for path in folder.iterdir()] == [first]
-    assert "saved ·" in words(app)
+    assert "saved as draft 2" in words(app)
     press(app, f"close-{second}-sidebar")
     assert open_product_store.find(second) is None
     press(app, f"close-{first}-sidebar")
@@ -112,12 +112,12 @@ def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folde
 def test_what_changes_after_saving_is_told_and_asked_about(open_app, flange, folder):
     key = open_product_store.put(another(flange))
     app = open_app("pages/inspect.py")
-    assert "Not saved." in words(app)
+    assert "not saved" in words(app)
     save_recipe(app)
     part = open_product_store.find(key)
-    assert "saved ·" in words(app.run())
+    assert "saved as draft 1" in words(app.run())
     slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
-    assert "Changed since draft 1." in words(app.run())
+    assert "changed since draft 1" in words(app.run())
     for page in ("pages/inspect.py", "pages/recipes.py"):
         assert "changed since draft 1" in words(app.switch_page(page).run())
     press(app, f"close-{key}-sidebar")
@@ -128,10 +128,10 @@ def test_what_changes_after_saving_is_told_and_asked_about(open_app, flange, fol
     app.switch_page("pages/inspect.py").run()  # as the button does in a browser
     assert slider(app, "k", part).value == part.scored.stops("k")[2], "with what was set"
     save_recipe(app, reason="finer")
-    assert "saved ·" in words(app.run())
+    assert "saved as draft 2" in words(app.run())
     slider(app, "k", part).set_value(part.scored.stops("k")[3]).run()
     slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
-    assert "saved ·" in words(app.run()), "as the recipe has it again"
+    assert "saved as draft 2" in words(app.run()), "as the recipe has it again"
     open_product_store.change(key, lambda product: product.with_areas(CORNER))
     assert "changed since draft 2" in words(app.run())
     press(app, f"close-{key}-sidebar")
@@ -410,8 +410,8 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
     assert [pattern for element in app.markdown if (pattern := counted(element.value))] == [shown, shown], (
         "and to approve"
     )
-    assert "1 of 3 defects not located, 1 of 4 good parts not located" in app.dataframe[0].value["Sort by hand"][0]
-    app.button(key=f"open-photos-{path.name}").click().run()
+    assert "1 of 3 defects not located, 1 of 4 good parts not located" in app.dataframe[0].value["Not inspected"][0]
+    app.button(key=f"open-{path.name}").click().run()
     finish(app)
     app.switch_page("pages/inspect.py").run()
     assert counted(drawn[-1].sentence) == shown
@@ -424,7 +424,7 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
 
     st.cache_resource.clear()
     app = open_app("pages/recipes.py")
-    app.button(key=f"open-photos-{path.name}").click().run()
+    app.button(key=f"open-{path.name}").click().run()
     finish(app)
     app.switch_page("pages/inspect.py").run()
     assert counted(drawn[-1].sentence) == shown

@@ -209,7 +209,7 @@ def test_errors_around_a_recipe_file_stay_at_its_card(open_app, saved, in_folder
     with monkeypatch.context() as patch:
         patch.setattr(weights_panel, "offer_missing", failing(PermissionError("weights cannot be searched")))
         app = open_app(PAGE)
-    assert [error.value for error in app.error] == ["weights cannot be searched"]
+    assert [error.value for error in app.error] == ["Weights cannot be searched"]
     assert app.button(key="open-f.zip").disabled
     assert app.button(key="delete-f.zip")
     st.cache_resource.clear()
@@ -252,7 +252,7 @@ def test_table_counts_test_photos_and_opens_those_that_exist(
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     app = open_app(PAGE)
     assert app.dataframe[0].value[["Escapes", "False rejects", "Photos"]].values.tolist() == [["0 of 3", "4 of 4", 10]]
-    assert "open-photos-b.zip" not in {button.key for button in app.button}, "outside the allowed folders"
+    assert "open-alone-b.zip" not in {button.key for button in app.button}, "outside the allowed folders"
     assert not app.get("image")
     app.pills(key="product").set_value("flange").run()
     assert app.button(key="open-f.zip")
@@ -263,7 +263,7 @@ def test_table_counts_test_photos_and_opens_those_that_exist(
     next((photos / "test/good").iterdir()).write_bytes(b"changed")
     app = open_app(PAGE)
     assert app.get("image")
-    finish(press(app, "open-photos-b.zip"))
+    finish(press(app, "open-b.zip"))
     part = open_product_store._store().last_used()
     assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
     recorded = {row.digest: (row.label, row.score) for row in recipe.test_photos}

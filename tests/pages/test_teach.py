@@ -198,7 +198,7 @@ def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch)
     wait_for_job()
     app.run()
     assert fetched == ["resnet18"]
-    assert "no way out" in app.error[-1].value
+    assert "No way out" in app.error[-1].value
 
 
 def test_networks_worth_having_are_offered(on_product, tmp_path, monkeypatch):
@@ -280,7 +280,7 @@ def test_alignment_is_tried_by_itself_unless_chosen(open_app, no_first_start, fo
     app = choose_folder(open_app(PAGE), product)
 
     def lying():
-        return next(widget for widget in app.segmented_control if widget.key.startswith("align-"))
+        return next(widget for widget in app.selectbox if widget.key.startswith("align-"))
 
     assert lying().value == "auto"
     assert "used only where it gains" in words(app)
@@ -323,7 +323,7 @@ def test_a_teaching_that_fails_for_alignment_goes_on_without(on_product, forecas
 
     monkeypatch.setattr(teaching_job, "teach", teach)
     app = on_product
-    next(widget for widget in app.segmented_control if widget.key.startswith("align-")).set_value("rigid").run()
+    next(widget for widget in app.selectbox if widget.key.startswith("align-")).set_value("rigid").run()
     press(app, "teach")
     wait_for_job()
     app.run()

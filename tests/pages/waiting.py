@@ -43,6 +43,11 @@ def slider(app, name: str, part: TaughtProduct):
     return next(element for element in app.select_slider if element.key.startswith(f"{name}-{part.id}"))
 
 
+def sign(control) -> str:
+    """The sign in the label of a parameter's control: "k" of "Detail (k)"."""
+    return control.label.rpartition("(")[2].removesuffix(")")
+
+
 def sent_back(app) -> list[str]:
     """The labels of widgets that the last run moved by itself, which undoes what a user has moved meanwhile."""
     kinds = ("select_slider", "slider", "checkbox", "toggle", "number_input", "text_input", "selectbox", "multiselect")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from inspect_core.spc import msa_study
-from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of
+from inspect_core.spc.agreement import Appraisal, agreement
+from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of, verdict_sentence
 from inspect_core.spc.msa_study import LOUPE, AppraisalRecord, MsaStudy, StudyPart, parts_of
 
 TRAY = parts_of("1, good\n2;GOOD\n\n3\tdefective")
@@ -36,12 +37,12 @@ def finished(begun: MsaStudy, who: str, scores=(1.0, 2.0, 9.0)) -> list[Appraisa
 
 def test_tray_is_read_by_line_and_a_useless_study_refused():
     assert (StudyPart("1", False), StudyPart("2", False), StudyPart("3", True)) == TRAY
-    with pytest.raises(ValueError, match="Line 2, '2 good': write a name"):
+    with pytest.raises(ValueError, match="Line 2, “2 good”: write a name"):
         parts_of("1, good\n2 good")
     for changed, why in (
-        ({"parts": TRAY[:2]}, "the study needs good and defective parts,"),
+        ({"parts": TRAY[:2]}, "A study needs good and defective parts,"),
         ({"parts": (*TRAY, TRAY[0])}, "written on it"),
-        ({"trials": 1}, "1 trials"),
+        ({"trials": 1}, "2 to 20 trials, this one 1; choose"),
         ({"people": ("Ann", LOUPE)}, "other than Loupe"),
     ):
         with pytest.raises(ValueError, match=why):
@@ -91,7 +92,9 @@ def test_results_state_what_the_study_does_not_prove():
     result = results(begun.readings())
     assert list(table_of(result.agreement)) == ["", LOUPE, "Ann"]
     report = " ".join(report_sentences(result))
-    assert "a miss rate of at most 77.6%; to show 2% takes 149 appraisals without a miss" in report
+    assert (
+        "a miss rate of at most 77.6% (one-sided; the table's intervals are two-sided); to show 2% takes 149 " in report
+    )
     assert "Kappa between Loupe and Ann: 1.00" in report
     assert result.gauge is not None
     assert "95 of 100 repeats" in guard_bands(result.gauge, 3.0, 4.0)
@@ -135,3 +138,16 @@ def test_a_field_of_another_type_is_refused_in_words(workspace, name, value):
     path.write_text(json.dumps(document | {name: value}))
     with pytest.raises(ValueError, match=r"Line-4\.json is damaged"):
         msa_study.load("Line-4")
+
+
+def test_the_verdict_is_that_of_the_worst_band():
+    def verdict(defective: int, *, missed: int = 0, good: int = 60, stopped: int = 0) -> str:
+        parts = [(f"g{n}", False, n < stopped) for n in range(good)]
+        parts += [(f"d{n}", True, n >= missed) for n in range(defective)]
+        calls = [Appraisal(name, bad, LOUPE, trial, call) for trial in (1, 2) for name, bad, call in parts]
+        return verdict_sentence(agreement(calls))
+
+    assert verdict(80) == "Capable: misses, false alarms and effectiveness of Loupe are acceptable"
+    assert verdict(60, missed=6) == "Not capable: Loupe accepted 12 of 120 appraisals of defective parts"
+    assert verdict(80, stopped=4) == "Marginal: Loupe did not accept 8 of 120 appraisals of good parts"
+    assert verdict(4, good=4).startswith("Too few parts to judge: Loupe accepted 0 of 8")

@@ -52,13 +52,11 @@ def promised(scored: ScoredPhotos, limits: Limits | None = None) -> str:
 def test_what_photos_promise_and_what_few_of_them_cannot(setting):
     scored = setting(12)
     bounds, scores = promised(scored), scored.calibration_scores()
-    assert (
-        f"With 12 good parts, no limit can guarantee fewer than {provable_bound(12)} in 100; 30 photos would at "
-        "least halve"
-    ) in bounds
+    least = f"12 good parts can only prove that at most {provable_bound(12)} in 100 good parts will be rejected"
+    assert f"{least}; 30 would bring this to {provable_bound(30)}." in bounds
     assert provable_bound(20) > provable_bound(12) / 2 >= provable_bound(30)
-    assert "no limit can guarantee" not in promised(setting(60))
-    assert "With 4 groups of good parts (12 photos), no limit can guarantee" in promised(setting(12, groups=4))
+    assert "can only prove" not in promised(setting(60))
+    assert "4 groups of good parts (12 photos) can only prove" in promised(setting(12, groups=4))
     assert "review" in bounds
     assert "review" not in promised(scored, Limits(float(scores.max()), float(scores.max())))
     assert forecast_sentence(setting(0), Limits(1, 2), np.zeros(0), np.zeros(0)) == ""

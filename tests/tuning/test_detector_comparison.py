@@ -261,7 +261,7 @@ def test_the_report_opens_alone_and_shows_names_as_text(compared):
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
-    assert page.count("<svg") == 2 + 3
+    assert page.count("<svg") == 1 + 2 + 3, "the logo, two curves, three histograms"
     assert page.count('src="data:image/webp') == 3 * comparison_report.PARTS
 
 

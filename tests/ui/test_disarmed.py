@@ -31,21 +31,23 @@ SHOWING = {
 }
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
+    "main/app": {"group", "member"},
+    "ui/verdict_tiles": {"phrase.capitalize()"},
     "ui/shell": {"begins", "at"},
     "ui/open_products": {"page"},
     "history/drift_panel": {"NAMES[name]"},
     "measurement/msa_panels": {
-        "done", "total", "trial", "word", "missing",
+        "done", "total", "trial", "word", "missing", "titles[subject]", "value", "words",
         "{shell.escape(name): [shell.escape(cell) for cell in cells] for name, cells in table.items()}",
     },
-    "history/tables": {"VERDICT_PHRASES.__getitem__"},
+    "history/tables": {"VERDICT_PHRASES.__getitem__", "VERDICT_PHRASES[inspection.final_verdict].capitalize()"},
     "history/history_report": {"label"},
     "batch/batch_form": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},
     "batch/batch_results": {
         "{head: [shell.escape(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
-        "VERDICT_PHRASES[outcome].capitalize()", "words.__getitem__", "label"},
+        "words.__getitem__", "label"},
     "inspect/first_start": {"line"},
-    "batch/watch_panel": {"FOLDERS.values()", "label", "spoken.capitalize()", "_verdict_label(word)"},
+    "batch/watch_panel": {"FOLDERS.values()", "label", "_verdict_label(word)"},
     "pages/explore": {"list(VIEWS)"},
     "pages/history": {"list(VIEWS)"},
     "pages/methods": {"list(VIEWS)"},
@@ -58,7 +60,7 @@ OURS = {
     },
     "explore/patch_map": {"explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)"},
     "history/history_overview": {"list(STEPS.values())", 
-        "spoken.capitalize()", "list(names.values())",
+        "list(names.values())",
         "{VERDICT_PHRASES[word].capitalize(): cells for word, cells in columns.items()}",
     },
     "history/selection": {"local(last.time)"},
@@ -103,6 +105,8 @@ OURS = {
 }  # fmt: skip
 SAFE_CALLS = {
     "escape",
+    "sentence",
+    "shell.sentence",
     "shell.escape",
     "pluralise",
     "duration",

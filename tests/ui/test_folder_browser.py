@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspect_core.ui import folder_browser
+from inspect_core.ui import folder_browser, shell
 
 
 @pytest.fixture
@@ -27,12 +27,13 @@ def test_only_folders_that_may_be_read_are_listed(root):
     assert folder_browser._count(root) == "2 photos", "masks are none"
 
 
-def test_folders_used_last_come_first_while_they_are_there(root, tmp_path, workspace):
+def test_folders_used_last_come_first_while_they_are_there(root, tmp_path, workspace, monkeypatch):
+    monkeypatch.setattr(shell, "current_user", lambda: "Ana")
     for name in ("a", "b", "a"):
         folder_browser.remember(root / name)
     assert folder_browser._recent() == [root / "a", root / "b"]
     folder_browser.remember(tmp_path / "elsewhere")
     (root / "b").rename(root / "c")
     assert folder_browser._recent() == [root / "a"], "nothing that is gone or not allowed"
-    (workspace / "folders.json").write_text('{"a": 1')
+    (workspace / "preferences.json").write_text('{"a": 1')
     assert folder_browser._recent() == []

@@ -155,9 +155,8 @@ def recipe_at(path: Path, key: str) -> Recipe | None:
         st.error(shell.escape(saved_recipes.reason(path, error)), icon=":material/broken_image:")
         return None
     limits = recipe.limits
-    band = f"review above {limits.review:.4g}, " if limits.review < limits.reject else ""
-    digest = shell.escape(str(recipe.digest)[:12])
-    st.caption(f"{shell.escape(recipe.product)} · {digest} · {band}reject above {limits.reject:.4g}")
+    band = f"Review above {limits.review:.4g}, reject" if limits.review < limits.reject else "Reject"
+    st.caption(f"{band} above {limits.reject:.4g}", help=f"Digest {shell.escape(recipe.digest)}")
     return None if missing else recipe
 
 

@@ -7,21 +7,20 @@ import streamlit as st
 
 from inspect_core.line import confusion
 from inspect_core.line.batch import photos_of
-from inspect_core.line.batch_report import batch_sentence, in_words, review_reasons, worst_rows
+from inspect_core.line.batch_report import in_words, review_reasons, worst_rows
 from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
 from inspect_core.line.verdict_table import lines_of, read_table
 from inspect_core.runtime import workspace
-from inspect_core.ui import batch_store, charts, saved_recipes, shell, table_download
+from inspect_core.ui import batch_store, charts, saved_recipes, shell, table_download, verdict_tiles
 from inspect_core.ui.batch import batch_form
 from inspect_core.ui.batch_store import SIDES, BatchRun
 from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 PICTURE_WIDTH = 180
-COUNT_WIDTH = 170
 CHANGE_WIDTH = 330
 CHANGES = 9
 SELECTED_SIDE = 360
@@ -42,7 +41,7 @@ def results(finished: list[BatchRun]) -> None:
     try:
         rows = _rows(str(batch.table), batch.table.stat().st_mtime_ns)
     except (ValueError, OSError) as error:
-        st.error(shell.escape(error), icon=":material/error:")
+        st.error(shell.sentence(error), icon=":material/error:")
         batch_form.discard(batch, st)
         return
     st.caption(f"{shell.escape(_recipe_name(batch))} · {shell.escape(batch.source)}")
@@ -53,19 +52,13 @@ def results(finished: list[BatchRun]) -> None:
     _changes(batch, rows)
     if drawn := histogram(rows, ink=charts.current_theme().ink):
         st.markdown("**Scores**")
-        st.image(drawn, width="stretch", alt=batch_sentence(rows))
+        st.html(drawn)
     _worst(batch, rows)
     _table(batch, rows)
 
 
 def _counts(rows: list[ResultRow]) -> None:
-    counts = Counter(row.verdict for row in rows)
-    strip = st.container(horizontal=True)
-    for outcome in ALL_VERDICTS:
-        share = f"{100 * counts[outcome] / len(rows):.1f}% of {len(rows):,}"
-        strip.metric(
-            VERDICT_PHRASES[outcome].capitalize(), f"{counts[outcome]:,}", border=True, help=share, width=COUNT_WIDTH
-        )
+    verdict_tiles.show(Counter(row.verdict for row in rows), "batch")
     for sentence in review_reasons(rows):
         st.markdown(shell.escape(sentence))
 

@@ -11,19 +11,17 @@ from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS
 from inspect_core.line.watch_session import WatchSession
 from inspect_core.runtime.jobs import JobState
-from inspect_core.ui import saved_recipes, shell, watch_store
+from inspect_core.ui import saved_recipes, shell, verdict_tiles, watch_store
 from inspect_core.ui.batch import batch_form, watches
 from inspect_core.ui.batch.watches import FolderWatch
 from inspect_core.ui.photo_source import folder_at
 from inspect_core.ui.watch_store import InterruptedWatch
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES, VERDICT_SYMBOLS
+from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS
 
 SIDE = 480
 """Pixels of the longer side of the last photo."""
 SMALL = 116
 """Pixels of the longer side of one that was not accepted."""
-COUNT = 116
-"""Pixels of the width of a count."""
 EVERY = 1.0
 SORTED = (
     f"Each photo is moved into the folder for its verdict: {', '.join(FOLDERS.values())}. Existing files are never "
@@ -57,8 +55,10 @@ def _form(saved: list[Path]) -> None:
     ready = recipe is not None and folder is not None and out is not None
     if batch_form.start_button("Start watching", "watch_start", disabled=not ready) and ready:
         shell.begin(lambda: watches.start(recipe, path.name, folder, out))
-    if not ready:
+    if folder is None:
         st.caption("Choose the folder your camera writes to.")
+    elif out is None:
+        st.caption("Choose a folder for the sorted photos.")
 
 
 @st.fragment(run_every=EVERY)
@@ -90,7 +90,7 @@ def _line(job_id: str) -> None:
         with left:
             _last(watched, shift.last_photo, paused=paused)
         with right:
-            _counts(shift)
+            _counts(shift, job_id)
             _stopped(watched, shift.not_accepted)
 
 
@@ -119,11 +119,8 @@ def _last(watched: FolderWatch, last: Facts | None, *, paused: bool) -> None:
     st.caption(shell.escape(last["name"]))
 
 
-def _counts(shift: WatchSession) -> None:
-    strip = st.container(horizontal=True, gap="small")
-    for word, spoken in VERDICT_PHRASES.items():
-        if shift.counts[word] or word not in (NOT_LOCATED, NOT_JUDGED):
-            strip.metric(spoken.capitalize(), f"{shift.counts[word]:,}", border=True, width=COUNT)
+def _counts(shift: WatchSession, job_id: str) -> None:
+    verdict_tiles.show(shift.counts, f"watch-{job_id}")
     if shift.watch.waiting:
         st.caption(f"{shift.watch.waiting:,} photos still being written.")
     if words := dict.fromkeys(alarm.words for alarm in shift.following.alarms):

@@ -147,7 +147,7 @@ def _one_part(order: TeachingConfig) -> None:
     try:
         shown = comparison_report.side_by_side(comparison, position)
     except ImageError as error:
-        st.error(shell.escape(error), icon=":material/broken_image:")
+        st.error(shell.sentence(error), icon=":material/broken_image:")
         return
     row = st.container(horizontal=True, gap="medium")
     for verdict in shown:

@@ -8,7 +8,6 @@ from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingConfig
 from inspect_core.ui.defect_types.training_results import PARENTS
-from inspect_core.ui.photo_source import SAMPLE
 from inspect_core.ui.session import active_values
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.training_crops import (
@@ -57,8 +56,8 @@ def show_sample_hint() -> None:
     """For the sample part of the first start, whose defect types can hardly be learned: why, and one that works."""
     st.info(ON_FLANGE, icon=":material/lightbulb:")
     if st.button("Teach the linen sample", key="to_linen", icon=":material/school:"):
-        st.session_state.update(photos_from=SAMPLE, sample=LEARNABLE_SAMPLE)
-        st.switch_page("pages/teach.py")
+        shell.begin(lambda: teaching_job.start_sample(LEARNABLE_SAMPLE))
+    shell.show_job_status(teaching_job.SAMPLE)
 
 
 def learn(product: TaughtProduct) -> bool:

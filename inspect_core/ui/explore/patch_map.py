@@ -45,7 +45,7 @@ def patch_map(product: TaughtProduct) -> None:
         return
     limit = _suggested_limit(product, live)
     result_cache.job_button(
-        "Compute map", "Places similar points close together (t-SNE). Takes about ten seconds on an idle machine.",
+        "Compute map", "Places similar points close together (t-SNE). Takes under a minute.",
         f"Computing the map of {('photos' if order.photo_level else 'patches')}", key,
         lambda job: explore_jobs.draw_map(product, order, live, limit, job),
     )  # fmt: skip
@@ -132,7 +132,7 @@ def _show_picked(
     try:
         pixels = product.pixels(position)
     except ImageError as error:
-        st.error(shell.escape(error), icon=":material/broken_image:")
+        st.error(shell.sentence(error), icon=":material/broken_image:")
         return
     small = boxes.downscale(pixels, PICKED_SIDE)
     score = f"The part: {_scored(float(product.scored.scores(**live)[position]), limits, 'score')}."

@@ -57,7 +57,7 @@ def variance(product: TaughtProduct) -> None:
     with st.spinner("Computing spectra for all locations…"):
         spectrum = explore_jobs.spectrum(product, view)
     if isinstance(spectrum, str):
-        st.info(shell.escape(spectrum))
+        st.caption(shell.escape(spectrum))
         _falling_variance(product, position)
     else:
         _local_variance(product, spectrum, live[view.live_parameter])

@@ -15,9 +15,9 @@ from inspect_core.line.plot_range import MOST, is_plottable, omitted_sentence
 from inspect_core.line.watch_session import MOST_REMARKS
 from inspect_core.plots import history_plots as plots
 from inspect_core.runtime import workspace
-from inspect_core.ui import charts, shell
-from inspect_core.ui.history.selection import ICONS, Selection, local
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
+from inspect_core.ui import charts, shell, verdict_tiles
+from inspect_core.ui.history.selection import Selection, local
+from inspect_core.verdict import VERDICT_PHRASES
 
 MOST_TYPES = 8
 SIDE = 132
@@ -25,7 +25,6 @@ SCORE = "score"
 STEPS = {-1: f"{100 * NOTCH:g}% lower", 0: "as set", 1: f"{100 * NOTCH:g}% higher"}
 TYPES_WIDTH = 450
 NOTCHES_WIDTH = 400
-FIGURE_WIDTH = 140
 
 
 def at_a_glance(selection: Selection) -> None:
@@ -61,23 +60,8 @@ def causes(inspections: list[Inspection]) -> list[str]:
 
 def _counts(inspections: list[Inspection]) -> None:
     shell.show_causes(causes(inspections), "Latest parts: ")
-    number = counts(inspections)
-    row = st.container(horizontal=True, gap="small")
-    row.metric("Parts inspected", f"{len(inspections):,}", border=True, width=FIGURE_WIDTH, height="stretch")
-    for word, spoken in VERDICT_PHRASES.items():
-        if word in (NOT_LOCATED, NOT_JUDGED) and not number[word]:
-            continue
-        share = 100 * number[word] / len(inspections)
-        row.metric(
-            f"{ICONS[word]} {spoken.capitalize()}",
-            f"{number[word]:,}",
-            "under 0.1%" if 0 < share < 0.05 else f"{share:.1f}%",
-            delta_color="off",
-            delta_arrow="off",
-            border=True,
-            width=FIGURE_WIDTH,
-            height="stretch",
-        )
+    st.markdown(f"**{pluralise(len(inspections), 'part')} inspected**")
+    verdict_tiles.show(counts(inspections), "history")
     if overridden := sum(inspection.override is not None for inspection in inspections):
         overrides_text = f"{pluralise(overridden, 'verdict')} overridden"
         st.caption(f"Counts include operator overrides: {overrides_text}. Loupe's original verdicts are kept.")

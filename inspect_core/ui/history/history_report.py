@@ -10,6 +10,8 @@ import streamlit as st
 from inspect_core.audit.changes import describe_entry
 from inspect_core.audit.entry import LogEntry
 from inspect_core.audit.inspections import Inspection, counts, defect_types, verdicts_at_limits
+from inspect_core.audit.life_cycle import approval
+from inspect_core.audit.log import AuditLog
 from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import page
 from inspect_core.plots import history_plots as plots
@@ -67,10 +69,14 @@ def html_of(selection: Selection) -> str:
     first = sorted(inspections, key=lambda inspection: inspection.final_verdict == "accept")[:MOST_ROWS]
     return page(
         "ui/history/report.html",
+        {
+            "Selection": selection.words,
+            "Recipes": _recipes(inspections),
+            "Audit log": f"{pluralise(selection.head[0], 'entry', 'entries')}; last digest {selection.head[1]}",
+            "Report created": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        },
         begins=BEGINS,
         title="History",
-        selection=selection,
-        now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         inspected=f"{pluralise(len(inspections), 'part')} inspected: {counts_text}."
         if inspections
         else "No parts were inspected.",
@@ -88,6 +94,13 @@ def html_of(selection: Selection) -> str:
         parts=map(_cells, first),
         left=len(inspections) - len(first),
     )
+
+
+def _recipes(inspections: Sequence[Inspection]) -> str:
+    """Return the versions that inspected these parts, each with its state and who gave it."""
+    products = {inspection.recipe: inspection.product for inspection in inspections}
+    with AuditLog.open() as log:
+        return "; ".join(f"{products[digest]} {digest[:12]}, {approval(log, digest)}" for digest in products)
 
 
 def _change(entry: LogEntry) -> list[str]:

@@ -10,7 +10,7 @@ from inspect_core.audit.entry import INSPECTION, LogEntry
 from inspect_core.audit.inspections import Inspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui import saved_recipes, shell
-from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 MAX_INSPECTIONS = 20_000
 """Inspections that are read at a time, the latest ones."""
@@ -24,13 +24,6 @@ PERIODS = {
     "Last 30 days": timedelta(days=30),
     DATES: None,
     EVERYTHING: None,
-}
-ICONS = {
-    "accept": ":material/check:",
-    "review": ":material/question_mark:",
-    "reject": ":material/close:",
-    NOT_LOCATED: ":material/location_off:",
-    NOT_JUDGED: ":material/broken_image:",
 }
 
 

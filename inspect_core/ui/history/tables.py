@@ -103,9 +103,9 @@ def _show(inspection: Inspection) -> None:
             if words:
                 st.markdown(shell.escape(words))
         if inspection.override is not None:
-            override_facts = inspection.override.facts
-            st.markdown(f"Operator: {VERDICT_PHRASES[inspection.final_verdict]}, {shell.escape(_operator(inspection))}")
-            st.caption(f"{shell.escape(override_facts.get('reason'))}")
+            st.markdown(
+                f"{VERDICT_PHRASES[inspection.final_verdict].capitalize()} by {shell.escape(_operator(inspection))}"
+            )
         _override(inspection)
 
 

@@ -12,8 +12,8 @@ from inspect_core.study.evaluation import counts_sentence_for, found_up_to
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import BenchState
-from inspect_core.ui.previews import PreviewRun, describe
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui.previews import PreviewRun
+from inspect_core.ui.taught_product import TaughtProduct, describe
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble
 from inspect_core.whole_part.product_check import ProductCheck
 

@@ -27,7 +27,8 @@ def first_start() -> None:
             if open_products.open_last() or (not open_product_store.open_products() and teaching_job.start_sample()):
                 st.rerun()
     if (job := shell.jobs().find_by_subject(teaching_job.SAMPLE)) is None:
-        st.info("No product has been taught yet.", icon=":material/info:")
+        if shell.active_job() is None:
+            st.info("No product has been taught yet.", icon=":material/info:")
         shell.show_running_job("This page opens as soon as a product is ready.")
     else:
         for number, line in enumerate(WHAT_COMES, start=1):

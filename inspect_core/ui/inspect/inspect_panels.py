@@ -1,7 +1,9 @@
 """The parts of the Inspect page: adding photos, the bench with its live parameters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -11,14 +13,16 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.photo_reader import ImageError, read_bytes
+from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read, read_bytes
 from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.images.samples import pluralise
+from inspect_core.line.batch import photos_of
 from inspect_core.recipe_format.fields import SCALE
+from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.ui import defect_naming, open_product_store, shell
+from inspect_core.ui import defect_naming, open_product_store, open_products, shell, uploads
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import (
@@ -34,15 +38,17 @@ from inspect_core.ui.inspect import (
     repeat_photo_panel,
     saving,
 )
-from inspect_core.ui.photo_source import TYPES
+from inspect_core.ui.photo_source import TYPES, folder_at
 from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
 SHOWN_PROBLEMS = 4
-ADD_WIDTH = 200
-"""Pixels: of the buttons beside the sliders."""
+MOST_ADDED = 200
+"""Photos of a folder or zip: more are a batch."""
+PhotoToRead = tuple[str, Callable[[], DecodedPhoto]]
+"""A photo's name, and what reads it."""
 FUSION = ", fused with the energy of its class scores"
 
 
@@ -58,29 +64,62 @@ def notes(product: TaughtProduct) -> None:
 
 
 def add_photos(product: TaughtProduct) -> TaughtProduct:
-    """Add photos of new parts, dropped here; return the product with them."""
+    """Add photos of new parts: dropped here, in a zip, in a folder, or from a camera; return the product with them."""
     settings = settings_of(product)
-    uploads = f"added-{product.id}"
-    camera = f"taken-{product.id}"
-    files = [*(st.session_state.get(uploads) or []), st.session_state.get(camera)]
+    dropped, camera, folder = (f"{name}-{product.id}" for name in ("added", "taken", "added-folder"))
+    files = [*(st.session_state.get(dropped) or []), st.session_state.get(camera)]
     if fresh := [file for file in files if file is not None and file.file_id not in settings.added]:
-        product = _add_files(product, settings, fresh)
+        product = _add_all(product, settings, _uploaded(product, settings, fresh))
     key = f"add-{product.id}-{len(settings.added)}"  # another one after an upload, so it closes over the new photos
-    with st.popover("Add photos", icon=":material/add_photo_alternate:", width="stretch", key=key):
-        st.file_uploader("Photos of new parts", TYPES, accept_multiple_files=True, key=uploads)
+    with st.popover("Add photos", icon=":material/add_photo_alternate:", key=key):
+        label = "Photos of new parts, or a zip of them"
+        st.file_uploader(label, [*TYPES, "zip"], accept_multiple_files=True, key=dropped)
+        path = folder_at("Folder or zip on this computer", key=folder)
+        if path is not None and st.button("Add these photos", key=f"add_folder-{product.id}"):
+            settings.added.add(f"{path} {len(settings.added)}")
+            with shell.errors_shown(ValueError, OSError):
+                product = _add_all(product, settings, _stored(product, path))
         by_camera = "Uses this device's camera. Browsers allow this only on this computer or over HTTPS."
         if st.toggle("Take a photo", key=f"camera-{product.id}", help=by_camera):
             st.camera_input("Photo of the part", key=camera, resolution="1080p")
     return product
 
 
-def _add_files(product: TaughtProduct, settings: SessionSettings, files: Sequence[UploadedFile]) -> TaughtProduct:
-    """Add files to the product and show the last of them; why one cannot be added is kept in the settings."""
+def _stored(product: TaughtProduct, path: Path) -> list[PhotoToRead]:
+    """Return the photos at a path. Raises ValueError and OSError as `photos_of`, and for more than MOST_ADDED."""
+    photos = photos_of([path], workspace.readable_roots())
+    if len(photos) > MOST_ADDED:
+        raise ValueError(f"“{path.name}” holds {len(photos):,} photos; inspect more than {MOST_ADDED} on Batch")
+    return [(name, partial(read, file, product.depth)) for name, file in photos]
+
+
+def _uploaded(product: TaughtProduct, settings: SessionSettings, files: Sequence[UploadedFile]) -> list[PhotoToRead]:
+    """Return the photos in uploaded files, zips unpacked; why a zip cannot be used is kept in the settings."""
     settings.problems.clear()
+    photos: list[PhotoToRead] = []
     for file in files:
         settings.added.add(file.file_id)
+        content = file.getvalue()
+        _free_upload(file)
+        if not file.name.lower().endswith(".zip"):
+            photos.append((file.name, partial(read_bytes, content, file.name, product.depth)))
+            continue
         try:
-            picture = read_bytes(file.getvalue(), file.name, product.depth)
+            folder = uploads.keep([(file.name, content)], workspace.uploads_folder())
+            photos += _stored(product, next(folder.iterdir()))
+        except (ValueError, OSError) as error:
+            settings.problems.append(str(error))
+    return photos
+
+
+def _add_all(product: TaughtProduct, settings: SessionSettings, photos: Sequence[PhotoToRead]) -> TaughtProduct:
+    """Add photos to the product and show the last of them; why one cannot be added is kept in the settings."""
+    progress = st.empty()
+    for number, (name, read_photo) in enumerate(photos, start=1):
+        if len(photos) > 1:
+            progress.progress(number / len(photos), f"Inspecting photo {number} of {len(photos)}")
+        try:
+            picture = read_photo()
             with device_lock(product.extractor.backbone.device):
                 added = open_product_store.add(product, picture)
             if added is None:  # closed since this run began
@@ -89,10 +128,10 @@ def _add_files(product: TaughtProduct, settings: SessionSettings, files: Sequenc
             if (position := product.position_of(picture.digest)) is not None:
                 settings.position = position
         except NotLocated as error:
-            settings.problems.append(f"{file.name}: the part was not located: {error}")
+            settings.problems.append(f"{name}: the part was not located: {error}")
         except (ValueError, OSError) as error:  # a damaged photo, or one without a finite score
             settings.problems.append(str(error))
-        _free_upload(file)
+    progress.empty()
     return product
 
 
@@ -103,12 +142,13 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     product = apply_bench_input(product, settings)
     product = areas_panel.take(product, settings)
     busy = shell.active_job() is not None
-    row = st.container(horizontal=True, gap="medium")
-    adding, moving = row.container(width=ADD_WIDTH), row.container(width="stretch")
-    with adding:
+    head = st.container(horizontal=True, vertical_alignment="center", key="inspect")
+    with head:
+        open_products.title("Inspect")
         product = add_photos(product)
-        save = st.container()
+        save = st.container(width="content")
     position = settings.position
+    moving = live_parameters.drawer(product, settings)
     above = st.container()
     below = st.container()
     with moving:
@@ -135,7 +175,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
             bench.send_assets(f"film-{product.id}", token, [*product.thumbnails, *product.without_score])
             bench.bench(_key(product), with_picture(product, view, pixels, photo_missing=photo_missing), token)
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
-            st.error(shell.escape(error), icon=":material/error:")
+            st.error(shell.sentence(error), icon=":material/error:")
             return
     if run is None:
         with save:
@@ -287,7 +327,7 @@ def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
     try:
         return product.pixels(position), False
     except ImageError as error:
-        st.error(shell.escape(error), icon=":material/broken_image:")
+        st.error(shell.sentence(error), icon=":material/broken_image:")
         return np.zeros((*product.scored.photos[position].size, 3), np.uint8), True
 
 

@@ -39,7 +39,7 @@ def show_similar_cases(
         box = _looked_at(product, cases, position, live, limits)
         case = gallery_building.case_of(product, position, box, defect_type="")
     except (ImageError, OSError) as error:
-        st.error(shell.escape(error), icon=":material/broken_image:")
+        st.error(shell.sentence(error), icon=":material/broken_image:")
         return
     matches = cases.nearest(case.embedding, count=SHOWN, besides=case.digest)
     shown, *others = st.columns(1 + SHOWN)

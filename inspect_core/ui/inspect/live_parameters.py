@@ -4,11 +4,13 @@ k, m, q with the share of variance it stands for, and the smallest area N move a
 shown on the bench until the fit of all good photos has taken its place.
 """
 
+import contextlib
 import math
 from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.images.areas import inspected_pixels
 from inspect_core.methods.registry import CONTROLS
@@ -16,16 +18,32 @@ from inspect_core.plots.explore_plots import figure_of
 from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained, stop_explaining
-from inspect_core.ui import fitted_product, open_product_store, previews, shell
+from inspect_core.ui import fitted_product, open_product_store, preferences, previews, shell
 from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings, refit_key, settings_at
 from inspect_core.ui.taught_product import TaughtProduct
 
 HALF_OCTAVES = 8
+MOVED = "parameters moved"
+"""What is remembered of a user who has moved a parameter once."""
+_MORE = "|"
+"""In a key, before what besides fit and preview makes another control of it."""
 AREAS = 24
 TO_TYPE = "Share of the good patches' variance, in percent: type it, and the slider goes to the nearest."
 ROOMY = 2
 """Controls side by side that leave room below each for what a move does."""
+
+
+def drawer(product: TaughtProduct, settings: SessionSettings) -> DeltaGenerator:
+    """Return where the controls are: one click away, open for whoever moved one before, and always during a preview."""
+    if product.study is None:
+        return st.container()
+    key = f"fine-tune-{product.id}"
+    if settings.preview is not None:
+        st.session_state[key] = True
+    else:
+        st.session_state.setdefault(key, bool(preferences.read(MOVED)))
+    return st.expander("Fine-tune", icon=":material/tune:", key=key, on_change="rerun")
 
 
 def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> PreviewRun | None:
@@ -73,10 +91,13 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     return run
 
 
-def undo(taught_id: str) -> None:
-    """For a button: set the controls back to the model in force, or, where they are, to the one before."""
+def undo(taught_id: str, drawn: tuple[str, int]) -> None:
+    """For a button: set the controls back to the model in force, or, where they are, to the one before.
+
+    drawn: `shown` when the button was drawn; a press that the browser sends once more later undoes nothing else.
+    """
     product, settings = open_product_store.find(taught_id), settings_at(taught_id)
-    if product is None or settings is None:
+    if product is None or settings is None or drawn != shown(product, settings):
         return
     if settings.preview is None:
         product = open_product_store.change(taught_id, fitted_product.undone) or product
@@ -85,14 +106,20 @@ def undo(taught_id: str) -> None:
         st.session_state[refit_key(taught_id, name)] = value
 
 
+def shown(product: TaughtProduct, settings: SessionSettings) -> tuple[str, int]:
+    """Return what the controls are of: the fit in force and the number of the preview, 0 without one."""
+    return product.fit, 0 if settings.preview is None else settings.preview.number
+
+
 def _refit_control(product: TaughtProduct, name: str, run: PreviewRun | None, *, disabled: bool) -> float:
     """Show the slider of a refit parameter; after another page it stands where the run that goes on was begun."""
     control, in_force = CONTROLS[name], product.fitted()[name]
     key = refit_key(product.id, name)
     st.session_state.setdefault(key, in_force if run is None else run.parameters[name])
     value = st.select_slider(
-        control.label, _stops(product, name), key=key, help=control.tooltip, format_func=figure_of, disabled=disabled
-    )
+        control.label, _stops(product, name), key=key, help=control.tooltip, format_func=figure_of, disabled=disabled,
+        on_change=_remember_move,
+    )  # fmt: skip
     _explain(product, name, figure_of(in_force))
     return value
 
@@ -124,14 +151,14 @@ def _live_control(
     shell.set_widget(key, scored.stop_of(name, live[name]))
     st.select_slider(
         control.label, stops, key=key, help=control.tooltip, disabled=waiting, format_func=in_words,
-        on_change=None if waiting else _move, args=(product.id, name, _number(settings), key),
+        on_change=None if waiting else _move, args=(product.id, name, key),
     )  # fmt: skip
     if fractions:
-        typed = f"{key}-typed-{live[name]}"  # another one for each value: none is sent back to it
+        typed = f"{key}{_MORE}{live[name]}"  # another one for each value: none is sent back to it
         st.number_input(
             "Explained variance, %", 0.0, 100.0, round(100 * fractions[scored.stop_of(name, live[name])], 2), step=0.5,
             format="%.2f", key=typed, label_visibility="collapsed", disabled=waiting, help=TO_TYPE,
-            on_change=None if waiting else _take_typed, args=(product.id, name, _number(settings), typed),
+            on_change=None if waiting else _take_typed, args=(product.id, name, typed),
         )  # fmt: skip
     begun = live[name] == product.scored.live[name]
     remarks = () if begun or settings.preview or product.study is None else product.study.remarks({name: live[name]})
@@ -146,17 +173,17 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     down, across = (pixels / cells for pixels, cells in zip(photo_size, size, strict=True))
     square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
     # Streamlit keeps the words of a choice: another scale, another slider.
-    key = f"{_key_of(product, settings, AREA, waiting=waiting)}-{photo_size}-{square_mm}"
+    key = f"{_key_of(product, settings, AREA, waiting=waiting)}{_MORE}{photo_size}-{square_mm}"
     shell.set_widget(key, live[AREA])
     most = inspected_pixels(size, product.scored.areas, product.extractor.alignment)
     st.select_slider(
-        "N: minimum area", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
+        "Minimum area (N)", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
         disabled=waiting,
         help="A part is rejected when at least N pixels of its anomaly map exceed the limit. Higher ignores small "
             "marks; 1 uses the single highest pixel. The square on the photo shows this area to scale.",
         format_func=lambda area: f"{area:d} · {across * math.sqrt(area):.0f} × {down * math.sqrt(area):.0f} px"
         + (f" · {area * square_mm:.3g} mm²" if square_mm else ""),
-        on_change=None if waiting else _move, args=(product.id, AREA, _number(settings), key),
+        on_change=None if waiting else _move, args=(product.id, AREA, key),
     )  # fmt: skip
     smaller = int((product.defect_areas() < live[AREA]).sum())
     known = len(product.defect_areas())
@@ -173,50 +200,56 @@ def _areas(size: tuple[int, int]) -> list[int]:
 
 
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
-    """Return the slider's key of a live value: another for each preview, and while that has no values of its own."""
-    preview = f"-{number}" if (number := _number(settings)) else ""
-    return f"{name}-{product.id}-{product.fit}{preview}{'-waiting' if waiting else ''}"
+    """Return the slider's key of a live value: another for each fit and preview, and while that has no values yet."""
+    fit, preview = shown(product, settings)
+    return f"{name}-{product.id}-{preview or fit}{'-waiting' if waiting else ''}"
 
 
-def _number(settings: SessionSettings) -> int:
-    """Return the number of the preview on the bench, 0 without one."""
-    return 0 if settings.preview is None else settings.preview.number
-
-
-def _move(taught_id: str, name: str, preview: int, key: str) -> None:
-    if (drawn := _drawn(taught_id, preview)) is not None:
-        product, settings, _ = drawn
+def _move(taught_id: str, name: str, key: str) -> None:
+    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    if product is not None and settings is not None and key.split(_MORE)[0] == _key_of(product, settings, name):
         _put(product, settings, name, st.session_state[key])
 
 
-def _take_typed(taught_id: str, name: str, preview: int, key: str) -> None:
-    """Put the value in force whose share of variance is nearest to the one typed, in percent."""
-    if (drawn := _drawn(taught_id, preview)) is not None:
-        product, settings, scored = drawn
+def _take_typed(taught_id: str, name: str, key: str) -> None:
+    """Put the value in force whose share of variance is nearest to the one typed, in percent.
+
+    Only from the field that is drawn: the browser sends the value of one that was replaced once more, when the server
+    has dropped its state, and Streamlit then calls this again.
+    """
+    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    if product is None or settings is None:
+        return
+    run = settings.preview
+    live = settings.live if run is None else run.live
+    if name in live and key == f"{_key_of(product, settings, name)}{_MORE}{live[name]}":
+        scored = product.scored if run is None else run.scored
         view = next(view for view in scored.views if view.live_parameter == name)
         _put(product, settings, name, stop_explaining(view, st.session_state[key] / 100))
 
 
-def _drawn(taught_id: str, preview: int) -> tuple[TaughtProduct, SessionSettings, ScoredPhotos] | None:
-    """Return what the sliders were drawn for, None for a preview that another one followed."""
-    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
-    if product is None or settings is None or preview != _number(settings):
-        return None
-    return product, settings, product.scored if settings.preview is None else settings.preview.scored
+def _remember_move() -> None:
+    with contextlib.suppress(OSError):
+        preferences.remember(MOVED, value=True)
 
 
 def _put(product: TaughtProduct, settings: SessionSettings, name: str, value: int) -> None:
-    """Put a live value in force where it is stored."""
-    if settings.preview is None:
-        settings.move_live(product, {name: value})
-    else:
-        settings.preview.live = settings.preview.live | {name: value}
+    """Put a live value in force where it is stored: with the preview shown, unless its fit has just taken over."""
+    _remember_move()
+    run = settings.preview
+    if run is not None and product.fit == settings.fit:
+        run.live = run.live | {name: value}
+        return
+    if run is not None:
+        settings.preview = None
+        settings.follow(product)
+    settings.move_live(product, {name: value})
 
 
 def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "") -> None:
     """Show the value in force and what a move does; remark: what the photos say against it."""
     control = CONTROLS[name]
-    words = "too few photos for it" if remark else "" if _crowded(product) else control.effect
+    words = "too high for so few photos" if remark else "" if _crowded(product) else control.effect
     st.caption(f"Current: {in_force}{' · ' if words else ''}{words}", help=shell.escape(remark) or None)
 
 

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from inspect_core.ui import previews, shell
+from inspect_core.ui import shell
 from inspect_core.ui.inspect import live_parameters
 from inspect_core.ui.previews import PreviewRun, State
-from inspect_core.ui.session import settings_at
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui.session import settings_at, settings_of
+from inspect_core.ui.taught_product import TaughtProduct, describe
 
 POLL_SECONDS = 0.4
 
@@ -20,21 +20,21 @@ def show(product: TaughtProduct, run: PreviewRun, position: int, drawn: State) -
         st.error(shell.escape(run.error), icon=":material/error:")
     elif not drawn.ended:
         _follow(product.id, position, tuple(drawn))
-    _undo(product.id, f"Back to {previews.describe(product.fitted())}.")
+    _undo(product, f"Back to {describe(product.fitted())}.")
 
 
 def offer_undo(product: TaughtProduct) -> None:
     """Show what was refitted last, and a button that goes back to the fit before."""
     if product.before is None:
         return
-    st.caption(f"{shell.escape(previews.describe(product.fitted()))} · fitted")
-    _undo(product.id, f"Back to {previews.describe(product.before.fitted())}, as it was.")
+    st.caption(f"{shell.escape(describe(product.fitted()))} · fitted")
+    _undo(product, f"Back to {describe(product.before.fitted())}, as it was.")
 
 
-def _undo(taught_id: str, words: str) -> None:
+def _undo(product: TaughtProduct, words: str) -> None:
     st.button(
-        "Undo", key=f"undo-{taught_id}", icon=":material/undo:", help=shell.escape(words),
-        on_click=live_parameters.undo, args=(taught_id,),
+        "Undo", key=f"undo-{product.id}", icon=":material/undo:", help=shell.escape(words),
+        on_click=live_parameters.undo, args=(product.id, live_parameters.shown(product, settings_of(product))),
     )  # fmt: skip
 
 

@@ -60,6 +60,6 @@ def start_again(product: TaughtProduct, resplit: Callable[[Split], Split]) -> No
         order = product.config_with_choice()
         teaching_job.start(replace(order, photos=resplit(order.photos)), product.id)
     except (JobRejected, ValueError, OSError) as error:
-        st.warning(shell.escape(error))
+        st.warning(shell.sentence(error))
     else:
         st.rerun()

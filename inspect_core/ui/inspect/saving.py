@@ -18,7 +18,7 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
     if product.study is None and product.recipe is None:
         return
     state = f"{product.id}-{product.recipe_digest}"  # another one once it is saved: closed and empty
-    with st.popover("Save as recipe", icon=":material/inventory_2:", width="stretch", key=f"saving-{state}"):
+    with st.popover("Save as recipe", type="primary", icon=":material/inventory_2:", key=f"saving-{state}"):
         name = st.text_input("Name", value=product.product, max_chars=60, key=f"recipe_name-{state}")
         placeholder = "e.g. first release, new lamp"
         reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
@@ -47,5 +47,3 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
             open_product_store.change(product.id, as_saved)
             st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
-    words = saved_recipes.state(product.recipe_digest, is_saved=product.is_saved)
-    st.caption(shell.escape(f"{words[0].upper()}{words[1:]}."))

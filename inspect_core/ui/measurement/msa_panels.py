@@ -8,13 +8,16 @@ from pathlib import Path, PurePosixPath
 
 import streamlit as st
 
+from inspect_core.audit import life_cycle
+from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
 from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import page
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.spc import msa_study
-from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of
+from inspect_core.spc.agreement import ACCEPTABLE, MARGINAL, UNACCEPTABLE, Agreement
+from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of, verdict_sentence
 from inspect_core.spc.msa_study import LOUPE, AppraisalRecord, MsaStudy
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.photo_source import TYPES
@@ -22,6 +25,8 @@ from inspect_core.ui.photo_source import TYPES
 FORM = 960
 BEGINS = "<!doctype html>\n<!-- A measurement study made with Loupe -->\n"
 NEW = "New study"
+COLOURS = {ACCEPTABLE: "accept", MARGINAL: "review", UNACCEPTABLE: "reject"}
+"""The verdict whose colour a band of AIAG's has."""
 TRAY = "1, good\n2, good\n3, defective"
 TO_PARTS = (
     "One part per line: the name written on it, then “good” or “defective”. AIAG suggests 50 parts, a third of them "
@@ -105,11 +110,11 @@ def of_one(stem: str) -> None:
     try:
         study = msa_study.load(stem)
     except ValueError as error:
-        st.error(shell.escape(error), icon=":material/broken_image:")
+        st.error(shell.sentence(error), icon=":material/broken_image:")
         return
     missing = len(study.parts) * study.trials * len(study.appraisers) - len(study.appraisals)
     ended = bool(missing and study.appraisals) and st.toggle(
-        "End the appraisal and show results", key=f"ended-{stem}", help="Of the appraisers who have called every part."
+        "End the appraisal and show results", key=f"ended-{stem}", help="Of those who have appraised every part."
     )
     if not (missing and not ended):
         with st.container(width=FORM):
@@ -117,9 +122,12 @@ def of_one(stem: str) -> None:
     if ended:
         return
     with st.container(border=True, width=FORM):
+        key = _who_key(stem)
+        st.session_state.setdefault(key, LOUPE)
         who = st.segmented_control(
-            "Appraiser", study.appraisers, default=LOUPE, required=True, format_func=shell.escape, key=_who_key(stem)
+            "Appraiser", study.appraisers, required=True, format_func=shell.escape, key=key, persist_state="session"
         )
+        who = who or LOUPE
         turn = study.next_for(who)
         total = len(study.parts) * study.trials
         done = sum(appraisal.appraiser == who for appraisal in study.appraisals)
@@ -183,11 +191,12 @@ def _say(stem: str, who: str, part: msa_study.StudyPart, trial: int) -> None:
 def _results(study: MsaStudy) -> None:
     readings = study.readings()
     if not readings:
-        st.caption("No appraiser has called every part in every trial, so there is nothing to show.")
+        st.caption("No appraiser has appraised every part in every trial, so there is nothing to show.")
         return
     with shell.errors_shown(ValueError):
         report = results(readings)
-        st.header("Results")
+        st.header(shell.escape(verdict_sentence(report.agreement)))
+        _measures(report.agreement)
         report_lines = report_sentences(report)
         recipe = _recipe(study)
         if report.gauge is not None and recipe is not None:
@@ -200,12 +209,28 @@ def _results(study: MsaStudy) -> None:
             hide_index=True,
         )
         st.caption("Brackets show 95% confidence intervals (exact for proportions).")
-        data = partial(html_of, study, table, report_lines)
+        data = partial(html_of, study, table, report_lines, verdict_sentence(report.agreement))
         icon = ":material/download:"
         st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
 
 
-def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str]) -> str:
+def _measures(agreed: Agreement) -> None:
+    """Show AIAG's three measures of the first appraiser, each in the colour of its band."""
+    result = next(iter(agreed.appraisers.values()))
+    titles = {
+        "effectiveness": "Right in every trial",
+        "misses": "Defective accepted",
+        "false alarms": "Good not accepted",
+    }
+    shares = {"effectiveness": result.parts, "misses": result.misses, "false alarms": result.false_alarms}
+    for column, (subject, band) in zip(st.columns(3), result.bands.items(), strict=True):
+        share = shares[subject]
+        with column.container(key=f"verdict-{COLOURS.get(band, 'none')}-{subject.replace(' ', '-')}"):
+            value, words = f"{share.count} of {share.total}", band or "none appraised"
+            st.metric(titles[subject], value, words, delta_color="off", delta_arrow="off", border=True)
+
+
+def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str], verdict: str) -> str:
     """Return the report: what the study says, its figures, and every call, in one page that needs no network."""
     truth = dict(study.parts)
     calls = [
@@ -215,16 +240,28 @@ def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: S
     ]  # fmt: skip
     return page(
         "ui/measurement/report.html",
+        {
+            "Recipe": f"{study.recipe}, digest {study.digest[:12]}",
+            "State of the recipe": _approval(study.digest),
+            "Parts": f"{len(study.parts)}, {sum(truth.values())} of them defective; {study.trials} trials",
+            "Appraisers": ", ".join(study.appraisers),
+            "Started": study.started_at[:16].replace("T", " "),
+            "Report created": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        },
         begins=BEGINS,
         title=study.name,
-        study=study,
-        defective=sum(truth.values()),
-        now=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        verdict=verdict,
         said=report_lines,
         heads=list(table),
         rows=list(zip(*table.values(), strict=True)),
         calls=calls,
     )
+
+
+def _approval(digest: str) -> str:
+    with contextlib.suppress(LogError), AuditLog.open() as log:
+        return life_cycle.approval(log, digest)
+    return ""
 
 
 def _part_of(study: MsaStudy, file: str) -> str:
@@ -246,7 +283,7 @@ def _recipe(study: MsaStudy) -> Recipe | None:
         if recipe.digest != study.digest:
             raise ValueError(f"{study.recipe} has changed since this study started; start a new study")
     except (ValueError, OSError, ImageError) as error:
-        st.error(shell.escape(error), icon=":material/error:")
+        st.error(shell.sentence(error), icon=":material/error:")
         return None
     return recipe
 

@@ -61,7 +61,7 @@ def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> R
         "State": [f"{approval_panel.SIGNS.get(word, '')} {word}".lstrip() for word in state],
         "Escapes": [line.escapes for line in rows],
         "False rejects": [line.false_rejects for line in rows],
-        "Sort by hand": [line.to_sort for line in rows],
+        "Not inspected": [line.to_sort for line in rows],
         "Photos": [line.photos for line in rows],
         "Created": [line.made for line in rows],
         "By": [line.author for line in rows],
@@ -69,7 +69,7 @@ def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> R
     helps = {
         "Escapes": "Defects that its limits accept, of the test photos that could be inspected.",
         "False rejects": "Good parts that its limits reject, of the test photos that could be inspected.",
-        "Sort by hand": "Test photos in which the part was not located, or that could not be inspected.",
+        "Not inspected": "Test photos in which the part was not located, or that could not be inspected.",
         "Photos": "Photos that set its limits, and test photos.",
     }
     chosen = st.dataframe(

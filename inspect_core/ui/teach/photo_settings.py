@@ -13,9 +13,10 @@ from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
+from inspect_core.plots.photo_plots import grey_levels
 from inspect_core.study.teaching_config import ALIGN, AUTOMATIC, NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning.tile_planning import OFF, ON, plan_tiles
-from inspect_core.ui import shell
+from inspect_core.ui import charts, shell
 
 LARGE = 2
 """A photo this many times as large as the network's input loses detail when squashed."""
@@ -76,8 +77,8 @@ def choose_depth(samples: Dataset, key: str) -> Dataset:
         depth = chosen.depth or depth
         st.markdown(shell.escape(depth.sentence()))
         first, share = zip(*depth.histogram(values), strict=True)
-        bars = {"Value": first, "Pixels, %": [100 * value for value in share]}
-        st.bar_chart(bars, x="Value", y="Pixels, %", height=180)
+        drawn = grey_levels(first, share, charts.current_theme())
+        charts.show(drawn, key=f"depth_values-{key}", alt="Share of the pixels of good photos at each grey level.")
     return chosen
 
 
@@ -85,7 +86,7 @@ def choose_alignment(key: str) -> dict[str, Any]:
     """Return the fields of an order on alignment; key: of the files, it changes when they do."""
     at, begins, say = f"align-{key}", TeachingConfig.align, ALIGN.__getitem__
     label = "Part position"
-    align = st.segmented_control(label, ALIGN, default=begins, format_func=say, required=True, key=at, help=TO_LYING)
+    align = st.selectbox(label, list(ALIGN), list(ALIGN).index(begins), format_func=say, key=at, help=TO_LYING)
     if align == AUTOMATIC:
         st.caption("Alignment is tried on good photos kept apart, and used only where it gains.")
     if align in (AUTOMATIC, NO_ALIGNMENT):
@@ -129,8 +130,8 @@ def show_input(photos: Sequence[PhotoFile], size: Size, key: str) -> None:
         picture.image(_squashed(key, photos[0], size), alt="A photo as the network sees it", width=min(width, SIDE))
         least = smallest_seen(photos[0].size, size)
         sentence = (
-            f"What the network sees: {width} × {height} px, in the shape of your photos. A defect needs about {least} "
-            "px of the photo to be seen."
+            f"What the network sees: {width} × {height} px, in the shape of your photos. Defects smaller than about "
+            f"{least} px may be missed."
         )
         words.caption(shell.escape(sentence))
 
@@ -150,7 +151,8 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
         return None
     with st.expander("Tolerances", key="tolerances", on_change="rerun") as opened:
         chosen = {}
-        for column, (name, (label, least, most, step, words)) in zip(st.columns(5), SLIDERS.items(), strict=True):
+        cells = [cell for _ in range(-(-len(SLIDERS) // 2)) for cell in st.columns(2)]
+        for column, (name, (label, least, most, step, words)) in zip(cells, SLIDERS.items(), strict=False):
             begins = getattr(DEFAULT_TOLERANCES, name)
             at = f"tolerance_{name}"
             chosen[name] = column.slider(label, least, most, begins, step=step, key=at, help=words)

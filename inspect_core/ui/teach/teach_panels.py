@@ -1,5 +1,6 @@
 """The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
 
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.ui import contact_sheet, label_question, shell, teaching_job, weights_panel
 from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, PhotoSource, choose_folder, choose_upload
+from inspect_core.ui.result_cache import ResultCache
 from inspect_core.ui.teach.photo_settings import choose_alignment, choose_tiles, choose_tolerances, show_input
 from inspect_core.whole_part.product_check import ALONE, FUSED
 
@@ -33,6 +35,10 @@ LAYOUTS = (
     "COCO, Labelme, YOLO, Pascal VOC, CVAT, Label Studio, Lookout for Vision, or a table beside the photos."
 )
 MAX_LISTED = 12
+SCANS = 4
+"""Folders whose photos stay checked."""
+DRAWN_SECONDS = 0.1
+"""Seconds between two states of a bar."""
 SIZES = (128, 192, 256, 320, 384, 448, 512)
 CELLS = (16, 8, 4)
 """Pixels of the input to a patch."""
@@ -76,8 +82,9 @@ def choose_photos() -> PhotoSource | None:
     ways = {SAMPLE: _choose_sample, FOLDER: from_folder, UPLOAD: choose_upload}
     options = [SAMPLE, FOLDER, UPLOAD]
     key = "photos_from"
-    way = st.segmented_control("Photo source", options, default=SAMPLE, required=True, key=key, persist_state="session")
-    return ways[way]()
+    begins = SAMPLE if key not in st.session_state else None  # both would be a warning in Streamlit's log
+    way = st.segmented_control("Photo source", options, default=begins, required=True, key=key, persist_state="session")
+    return ways[way or SAMPLE]()
 
 
 def show_scan(source: PhotoSource, key: str) -> Dataset | None:
@@ -86,10 +93,11 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     key: the files' `fingerprint`.
     """
     samples = None
-    with shell.errors_shown(ScanError, OSError), st.spinner("Checking the photos…", show_time=True):
-        labels = label_question.choose(source.path, key)
+    with shell.errors_shown(ScanError, OSError):
+        with st.spinner("Reading the labels…", show_time=True):
+            labels = label_question.choose(source.path, key)
         if labels.is_clear:
-            samples = _scan(str(source.path), key, labels.reading)
+            samples = _scanned(source.path, key, labels.reading)
     if samples is None:
         return None
     st.header("Photos found")
@@ -196,12 +204,10 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         )
         backbone = st.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
         known, offer = CATALOGUE.get(backbone), WORTH_HAVING.get(backbone)
-        presets = {None: "recommended for the detector"} | {
-            preset: preset for preset in (known.presets if known else ())
-        }
+        presets = {"": "recommended for the detector"} | {preset: preset for preset in (known.presets if known else ())}
         at = f"taps-{backbone}"
         say = presets.__getitem__
-        taps = st.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS)
+        taps = st.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS) or None
         left, right = st.columns(2)
         fixed = () if offer is None else offer.sides
         sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
@@ -266,7 +272,7 @@ def show_forecast(order: TeachingConfig) -> None:
     )
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
-        st.caption(f"Good parts rejected of the next 100: {shell.escape(limited)}")
+        st.caption(shell.escape(limited))
     if not expected.fits_store:
         st.caption(
             "The feature cache is too small for all photos, so training photos are processed one by one (slower)."
@@ -334,6 +340,25 @@ def _choose_sample() -> PhotoSource | None:
     return PhotoSource(teaching_job.SAMPLES / name, name.replace("_", " "))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _scan(path: str, fingerprint: str, reading: str | None) -> Dataset:
-    return scan(Path(path), stays=True, labels=reading, roots=workspace.readable_roots())
+@st.cache_resource(show_spinner=False)
+def _scans() -> ResultCache:
+    return ResultCache(SCANS)
+
+
+def _scanned(path: Path, fingerprint: str, reading: str | None) -> Dataset:
+    """Return the photos at a path, checked once for all windows, with a bar meanwhile."""
+    dataset = _scans().get((path, fingerprint, reading))
+    if dataset is None:
+        bar = st.empty()
+        last = 0.0
+
+        def report(fraction: float, step: str) -> None:
+            nonlocal last
+            if time.monotonic() - last >= DRAWN_SECONDS:
+                last = time.monotonic()
+                bar.progress(fraction, f"{step[:1].upper()}{step[1:]}")
+
+        dataset = scan(path, stays=True, labels=reading, roots=workspace.readable_roots(), report=report)
+        bar.empty()
+        _scans().put((path, fingerprint, reading), dataset)
+    return dataset
