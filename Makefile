@@ -13,7 +13,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Without kept bytecode every process of the tests compiles the app and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app check test lint format bench gpu gpu-wheels studies pictures sample clean
+.PHONY: app check test lint format bench gpu gpu-wheels studies licences release pictures sample clean
 
 app: $(APP)
 	@echo 'Loupe opens in your browser, at http://127.0.0.1:8501 if that is free.'
@@ -46,6 +46,12 @@ gpu-wheels: $(APP)
 
 studies: $(DEV)
 	$(BIN)/python -m benchmarks.studies
+
+licences: $(DEV)
+	$(BIN)/python -m benchmarks.licences
+
+release: $(DEV)
+	$(BIN)/python -m benchmarks.release
 
 pictures: $(DEV)
 	$(BIN)/python -m docs.pictures.make

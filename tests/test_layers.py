@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     "__main__", "cli", "ui", "playgrounds", "tuning", "sharding", "study", "recipe_io", "recipe", "methods",
     "features", "plots", "detectors", "line", "audit", "spc", "runner", "recipe_format", "whole_part", "classify",
-    "verdict", "judge", "scoring", "images", "runtime",
+    "verdict", "scoring", "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "scoring"}
 """Rooms that import no other of ours but SHARED."""
@@ -89,12 +89,13 @@ def test_streamlit_stays_in_its_folders() -> None:
     ("forbidden", "rooms"),
     [
         pytest.param("torch", BELOW_THE_LINE, id="torch below the line"),
-        pytest.param("sklearn", {"verdict", "test"}, id="scikit-learn in a verdict"),
+        pytest.param("sklearn", {"verdict", "scoring"}, id="scikit-learn in a verdict"),
         pytest.param("scipy", {"runner"}, id="SciPy at the start of a runner"),
         pytest.param("streamlit", set(ROOMS) - {"ui"}, id="streamlit below ui", marks=pytest.mark.slow),
     ],
 )
 def test_a_fresh_process_does_not_load(forbidden: str, rooms: set[str]) -> None:
+    assert rooms <= {name.split(".")[0] for name, _ in modules()}
     names = [name for name, _ in modules() if name.split(".")[0] in rooms - {"__main__"} and name not in TRAINING]
     code = (
         "import importlib, sys\n"

@@ -62,12 +62,16 @@ def test_docstrings_name_what_exists() -> None:
     known = {name for path in SOURCES for name in (path.stem, *path.parts)} | set(dir(builtins)) | FOREIGN
     docs = []
     for path in SOURCES:
+        statements = {id(node.value) for node in _nodes(path) if isinstance(node, ast.Expr)}
         for node in _nodes(path):
-            known |= {value for value in vars(node).values() if isinstance(value, str) and len(value) < 60}
             known |= {part for name in _imported(node) for part in name.split(".")}
             match node:
                 case ast.Expr(value=ast.Constant(value=str(text))):
                     docs.append((path.name, node.lineno, text))
+                case ast.Constant():
+                    known |= _keys(node) if id(node) not in statements else set()
+                case _:
+                    known |= {value for value in vars(node).values() if isinstance(value, str)}
     named = re.compile(r"`([A-Za-z_][\w.]*)`|\bRaises? (?:an? )?([A-Z]\w+)|\b([A-Z]{3,}_[A-Z_]+)\b")
     unknown = {
         (file, line, name)
@@ -105,6 +109,11 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
         )
     ]
     assert [name for *name, first in functions if first in nouns] == []
+
+
+def _keys(node: ast.Constant) -> set[str]:
+    """A text that is a name: a key of a table, a field or a parameter."""
+    return {node.value} if isinstance(node.value, str) and re.fullmatch(r"[A-Za-z_][\w.]*", node.value) else set()
 
 
 def _imported(node: ast.AST) -> list[str]:

@@ -231,8 +231,8 @@ def _forms(case: Case) -> dict[str, list[float]]:
     printed_shares = values.flip(0).clamp(min=0).cumsum(0) / values.clamp(min=0).sum()
     rows: dict[str, list[float]] = {"equation 9": [], "exact": [], "CoRP": []}
     for r in FORM_RATIOS:
-        kept = int((printed_shares < r).sum()) + 1
-        rows["equation 9"].append(case.quality((of_test @ vectors[:, : len(values) - kept]).norm(dim=1))["fpr95"])
+        count = int((printed_shares < r).sum()) + 1
+        rows["equation 9"].append(case.quality((of_test @ vectors[:, : len(values) - count]).norm(dim=1))["fpr95"])
         q = min(int((shares < r).sum()) + 1, exact.rank)
         rows["exact"].append(case.quality(exact.sweep(unit[1], [q])[0].clamp(min=0).sqrt())["fpr95"])
         rows["CoRP"].append(case.quality(corp.score(case.test, explained_variance=r))["fpr95"])

@@ -89,8 +89,11 @@ def test_a_kind_of_defect_is_not_named_without_a_probability(density):
 
 @pytest.mark.parametrize("method", ["mahalanobis", "cop", "corp", "pca", "kernel_pca", "quadrics", "nearest"])
 def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
-    """Every floating array of the detector at the end of its type: the score is no number, or above any limit."""
+    """Every floating array of the detector at the end of its type: the score is no number, above any limit, or the
+    array has no part in it.
+    """
     recipe = recipes[method]
+    sound = inspect(PHOTO, dataclasses.replace(recipe, product_check=None, defect_types=None), backbone=network)
     (view,) = recipe.views
     arrays = view.detector.arrays()
     for name, array in arrays.items():
@@ -100,11 +103,13 @@ def test_a_detector_that_overflows_accepts_nothing(recipes, network, method):
             broken = dataclasses.replace(
                 recipe, limits=Limits(1e9, 1e9), product_check=None, defect_types=None, views=views
             )
+            if (name, value) == ("cholesky", torch.finfo(array.dtype).max):
+                continue  # an endless variance: every part is near. No file may hold it.
             try:
                 verdict = inspect(PHOTO, broken, backbone=network)
             except ValueError:
                 continue
-            assert np.isfinite(verdict.score)
+            assert verdict.verdict == "reject" or verdict.score == sound.score, (name, value)
 
 
 def _of(detector, arrays):

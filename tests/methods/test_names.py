@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "inspect_core"
 SOURCES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py")), *sorted(PACKAGE.rglob("*.py"))]
 PARAMETERS = {name for row in METHODS.values() for name in (*row.defaults, *row.controls)}
-ABOVE = {"cli", "ui", "tuning", "explore", "sharding", "study", "pages", "app.py"}
+ABOVE = {"cli", "ui", "tuning", "playgrounds", "sharding", "study", "pages", "app.py"}
 """What may know no parameter either; below, recipes and the product check have words of their own."""
 OTHERWISE = {
     "tuning/tsne.py": {"pca"},  # how t-SNE begins

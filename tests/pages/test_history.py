@@ -67,7 +67,7 @@ def chosen(**changed) -> Selection:
 def test_an_empty_log_says_what_to_do_next(open_app):
     app = open_app("pages/history.py")
     assert "Nothing recorded yet." in words(app)
-    assert app.button(key="to_recipes")
+    assert app.button(key="to_batch")
 
 
 def test_overview_filters_by_product_period_type_and_verdict(open_app, filled):

@@ -1,6 +1,7 @@
 """What docs/REPRODUCTION.md says is what the stored results of the studies give; a small study runs."""
 
 import argparse
+import ast
 import itertools
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.studies import hoffmann, kdf_kdn, quadrics, reproduction
+from benchmarks.studies import hoffmann, kdf_kdn, propositions, quadrics, reproduction
 from inspect_core.classify.kernel_density import PAPER_LOG_B
 from inspect_core.classify.posterior import calibrated_constant
 from inspect_core.playgrounds import simulated_classes
@@ -31,6 +32,30 @@ def test_every_study_was_measured_and_drawn():
     for study in reproduction.STUDIES:
         assert reproduction.figures(study)["runs"], study
         assert 0 < (reproduction.PICTURES / f"{study}.png").stat().st_size < 250_000
+
+
+def test_every_proposition_was_measured():
+    assert set(reproduction.figures("propositions")["runs"]) == set(propositions.PARTS)
+
+
+def test_no_verdict_word_is_typed():
+    """Each is computed from figures by `word`, or says that nothing was measured."""
+    tree = ast.parse(Path(reproduction.__file__).read_text(encoding="utf-8"))
+    by_word = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "word")
+    own = {id(node) for node in ast.walk(by_word)}
+    verdicts = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in ("HOLDS", "FAILS")]
+    assert {id(node) in own for node in verdicts if isinstance(node.ctx, ast.Load)} == {True}
+    rows = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Claim"]
+    assert len(rows) > 90
+    for row in rows:
+        if not any(isinstance(cell, ast.Starred) for cell in row.args[:4]):
+            assert ast.unparse(row.args[3]).startswith("word(") or ast.unparse(row.args[3]) == "UNTESTED"
+
+
+def test_every_erratum_is_listed_with_how_it_was_shown():
+    rows = reproduction.errata()[-1].splitlines()[2:]
+    assert len(rows) == 8
+    assert all(len(row.split(" | ")) == 4 and "nan" not in row for row in rows)
 
 
 def named(section: str, kind: str) -> set[str]:

@@ -22,7 +22,7 @@ def scored_of(parts: dict[str, str]):
     unscored = [
         UnscoredPhoto(SimpleNamespace(label=kind), part, word, "why")
         for kind, part, word, count in (
-            ("good", "calibration", NOT_LOCATED, 1), ("good", "test", NOT_LOCATED, 2), ("good", "fit", NOT_JUDGED, 4),
+            ("good", "calibration", NOT_LOCATED, 1), ("good", "test", NOT_LOCATED, 2), ("good", "train", NOT_JUDGED, 4),
             ("dent", "validation", NOT_JUDGED, 1), ("dent", "test", NOT_LOCATED, 3),
         )
         for _ in range(count)

@@ -97,8 +97,8 @@ def show_empty_log() -> None:
         "verdicts and recipes.",
         icon=":material/history:",
     )
-    if st.button("Go to Recipes", type="primary", key="to_recipes"):
-        st.switch_page("pages/recipes.py")
+    if st.button("Go to Batch", type="primary", key="to_batch"):
+        st.switch_page("pages/batch.py")
 
 
 def show_no_matches(last: Inspection | None) -> None:
