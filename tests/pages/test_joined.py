@@ -153,7 +153,7 @@ def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, pr
     move(app, curved, "k", 3)
     save_recipe(app)
     recipe = open_product_store.find(curved.id).recipe
-    app = press(open_app("pages/recipes.py"), "open-flange.zip")
+    app = finish(press(open_app("pages/recipes.py"), "open-flange.zip"))
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
     assert "Detail (k): 3, Surfaces (m): 20, minimum area: " in words(app)

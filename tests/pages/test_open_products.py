@@ -99,7 +99,7 @@ def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folde
     save_recipe(app)
     open_product_store.flush()
     assert [path.name for path in folder.iterdir()] == [first]
-    assert "saved as draft 2" in words(app)
+    assert "saved as draft 1" in words(app)
     press(app, f"close-{second}-sidebar")
     assert open_product_store.find(second) is None
     press(app, f"close-{first}-sidebar")
