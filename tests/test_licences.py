@@ -21,7 +21,8 @@ def test_the_document_lists_what_is_installed():
 
 @pytest.mark.parametrize(("text", "parts"), [
     ("MIT", {"MIT"}), ("Apache-2.0 OR BSD-2-Clause", {"Apache-2.0", "BSD-2-Clause"}),
-    ("MIT AND (Apache-2.0 WITH LLVM-exception)", {"MIT", "Apache-2.0"}), ("GPL-3.0-only", {"GPL-3.0-only"}), ("", set()),
+    ("MIT AND (Apache-2.0 WITH LLVM-exception)", {"MIT", "Apache-2.0"}), ("GPL-3.0-only", {"GPL-3.0-only"}),
+    ("", set()),
 ])  # fmt: skip
 def test_an_expression_is_taken_apart(text, parts):
     assert licences.parts_of(text) == parts

@@ -1,4 +1,4 @@
-"""The runner: what it refuses, what it needs. That it says what the app says stands in recipe_io/test_onnx_export.py."""
+"""The runner: what it refuses, what it needs. That it says what the app says: recipe_io/test_onnx_export.py."""
 
 import hashlib
 import json

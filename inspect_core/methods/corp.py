@@ -48,8 +48,8 @@ class CorpMethod(SubspaceMethod):
             "Precision (M)",
             "random features",
             "higher is more exact and slower",
-            "Higher approximates the kernel more closely; time grows with M². The features are orthogonal: 512 "
-            "follow the kernel as well as 1,024 independent ones. Scores of different M are on different scales.",
+            "Higher approximates the kernel more closely; time grows with M². The features are orthogonal: for near "
+            "points 512 do better than 1,024 independent ones. Scores of different M are on different scales.",
             stops=(128, 256, 512, 1024, 2048),
         ),
     }

@@ -252,3 +252,11 @@ def test_unreadable_sub_folder_is_named_and_others_are_used(tmp_path, monkeypatc
     samples = scan(tmp_path)
     assert len(samples.good) == 6
     assert any(skipped.name == "locked" and "cannot be read" in skipped.reason for skipped in samples.skipped)
+
+
+def test_a_scan_says_how_far_it_is(product):
+    told = []
+    scan(product, report=lambda share, step: told.append(share))
+    assert len(told) > 1
+    assert told == sorted(told)
+    assert (min(told) >= 0, max(told) <= 1) == (True, True)

@@ -8,7 +8,7 @@ import pytest
 
 from inspect_core.images.photo_setup import SHADED
 from inspect_core.line.batch_report import batch_sentence, html_of
-from inspect_core.line.histogram import histogram, stacked
+from inspect_core.line.histogram import histogram, stacked, ticks
 from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import PARTLY_OUT
 
@@ -83,3 +83,15 @@ def test_parts_to_review_below_the_limit_are_explained():
         "Accepted 1 of 6; 5 to review. 2 to review whatever the score: an area is paler or darker. "
         "1 to review whatever the score: partly out of view."
     )
+
+
+@pytest.mark.parametrize("low", [-3.7, 0.0, 0.94, 12.3])
+@pytest.mark.parametrize("width", [0.003, 0.9, 1.0, 7.0, 2500.0])
+def test_ticks_are_round_and_few(low, width):
+    marks = ticks(low, low + width)
+    steps = np.diff(marks)
+    assert 4 <= len(marks) <= 11
+    assert low - 1e-9 <= marks[0] <= marks[-1] <= low + width + 1e-9
+    assert np.allclose(steps, steps[0])
+    assert float(f"{steps[0]:.0e}") == pytest.approx(steps[0], rel=1e-6)
+    assert f"{steps[0]:.0e}"[0] in "125"

@@ -241,6 +241,19 @@ def test_reloaded_window_takes_its_result_and_others_list_it(open_app, flange, m
     assert f"open-{made.id}-sidebar" in [button.key for button in there.button]
 
 
+def test_a_press_at_the_end_of_a_job_is_not_lost(open_app, flange, monkeypatch):
+    second = [open_product_store.put(another(flange)) for _ in range(2)][1]
+    job = Job("Teaching", shell.current_user(), "part", session="gone")
+    shell.jobs()._jobs.append(job)
+    monkeypatch.setattr(shell, "_is_open", lambda session: session != "gone")
+    app = open_app("pages/inspect.py")
+    job.result, job.state = open_product_store.put(another(flange)), job.state.DONE
+    press(app, f"close-{second}-sidebar")
+    assert app.session_state["in_hand"] == job.result
+    asked = [button.key for button in app.button if (button.key or "").startswith("lose-")]
+    assert asked == [f"lose-{second}"], "the run that took the result also did what was pressed"
+
+
 def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder, tmp_path):
     part = another(flange)
     open_product_store.put(part)
