@@ -13,7 +13,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Without kept bytecode every process of the tests compiles the app and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app check test lint format bench gpu gpu-wheels studies licences release pictures sample clean
+.PHONY: app check test test-all lint format bench gpu gpu-wheels studies licences release pictures sample clean
 
 app: $(APP)
 	@echo 'Loupe opens in your browser, at http://127.0.0.1:8501 if that is free.'
@@ -23,7 +23,10 @@ check: lint
 	$(PYTEST) -m 'not slow'
 
 test: lint
-	$(PYTEST)
+	$(PYTEST) -m 'not rest'
+
+test-all: test
+	$(PYTEST) -m rest
 
 lint: $(DEV) $(if $(NODE),node_modules/.ready)
 	$(BIN)/ruff check .

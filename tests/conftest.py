@@ -16,18 +16,33 @@ from inspect_core.runtime.process_settings import set_up_process
 
 SLOW_FIXTURES = {"backbone", "small_backbone", "quick_backbone", "chromium", "open_app"}
 """A network, a browser, the whole app: what `make check` does without."""
+REST_FIXTURES = {"chromium", "unhurried"}
+"""A browser, and what says of itself that it takes long: left out of `make test`, all but the walk."""
 
 set_up_process()  # a twentieth of the time of all tests went into looking for cyclic garbage
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+        fixtures = getattr(item, "fixturenames", ())
+        if SLOW_FIXTURES & set(fixtures):
             item.add_marker(pytest.mark.slow)
+        if REST_FIXTURES & set(fixtures) and "walk" not in fixtures:
+            item.add_marker(pytest.mark.rest)
         if item.get_closest_marker("forks") and not hasattr(os, "fork"):
             item.add_marker(pytest.mark.skip(reason="needs a system that can fork"))
     # A fork takes the longer the more its process holds, and that grows with every test.
     items.sort(key=lambda item: item.get_closest_marker("forks") is None)
+
+
+@pytest.fixture(scope="session")
+def unhurried() -> None:
+    """Asked for by what takes long: real networks, workers, kills, studies. `make test-all` runs it."""
+
+
+@pytest.fixture
+def walk() -> None:
+    """Asked for by the one walk in a browser that `make test` takes."""
 
 
 @pytest.fixture(scope="session")

@@ -195,18 +195,20 @@ def digits(_: argparse.Namespace) -> dict:
         z = x[test]
         by_sigma = {s: kernel_pca.fit(train, sigma=s, q=99).sweep(z, counts) for s in widths}
         grid = {s: [area(scores, foreign) for scores in rows] for s, rows in by_sigma.items()}
-        rows = {
-            "kernel PCA": [value for own_row in grid.values() for value in own_row[1:]],
-            "Parzen": [area(baselines.fit_parzen(train, sigma=s).score(z), foreign) for s in widths],
-            "one-class SVM": [
-                area(baselines.fit_one_class_svm(train, sigma=s, nu=0.1).score(z), foreign) for s in widths
-            ],
-            "PCA": [area(scores, foreign) for scores in baselines.fit_pca(train).sweep(z, (1, 2, 5, 10, 20, 30, 40))],
+        tried = {
+            "kernel PCA": [scores for own_row in by_sigma.values() for scores in own_row[1:]],
+            "Parzen": [baselines.fit_parzen(train, sigma=s).score(z) for s in widths],
+            "one-class SVM": [baselines.fit_one_class_svm(train, sigma=s, nu=0.1).score(z) for s in widths],
+            "PCA": list(baselines.fit_pca(train).sweep(z, (1, 2, 5, 10, 20, 30, 40))),
         }
-        results["auc"][str(digit)] = {method: max(values) for method, values in rows.items()}
+        best = {method: max(rows, key=lambda scores: area(scores, foreign)) for method, rows in tried.items()}
+        results["auc"][str(digit)] = {method: area(scores, foreign) for method, scores in best.items()}
         if digit == 0:
             strangest = by_sigma[1.0][counts.index(60)]
             results["zero"] = {"q": list(counts), "auc": {str(s): row for s, row in grid.items()}}
+            results["zero"]["roc"] = {
+                method: _corners(*roc_curve(np.asarray(scores), foreign)) for method, scores in best.items()
+            }
             results["zero"]["strangest"] = of_digit[LEARNED:][np.argsort(-strangest[~foreign].numpy())[:10]].tolist()
     results["mean"] = {m: float(np.mean([row[m] for row in results["auc"].values()])) for m in results["auc"]["0"]}
     return results
@@ -241,7 +243,8 @@ def draw(figures: dict) -> go.Figure:
     sets = planar()
     titles = [_title(name, method, contests[name][method]) for name in sets for method in methods]
     titles += ["square: IoU against q, by σ", "cancer: AUC against q, by σ", "cancer: ROC", "the ten strangest zeros"]
-    shown = panels(len(sets) + 1, 4, titles, height=1500, vertical_spacing=0.035, horizontal_spacing=0.05)
+    titles += ["digit 0: AUC against q, by σ", "digit 0: ROC", "each digit: AUC"]
+    shown = panels(len(sets) + 2, 4, titles, height=1750, vertical_spacing=0.03, horizontal_spacing=0.05)
     for row, (name, (points, _, box, clean)) in enumerate(sets.items(), start=1):
         axes, grid = _grid(box, 0.04)
         for method, setting, score in candidates(points, clean):
@@ -263,6 +266,16 @@ def draw(figures: dict) -> go.Figure:
     shown.add_heatmap(z=sheet[::-1], colorscale="Greys", showscale=False, row=below, col=4)
     shown.update_xaxes(visible=False, row=below, col=4)
     shown.update_yaxes(visible=False, scaleanchor=f"x{4 * below}", row=below, col=4)
+    zero, last = figures["digits"]["zero"], below + 1
+    for number, (sigma, values) in enumerate(zero["auc"].items()):
+        line(shown, zero["q"], values, f"digits, σ {sigma}", number, (last, 1))
+    for number, (name, (fpr, tpr)) in enumerate(zero["roc"].items()):
+        line(shown, fpr, tpr, name, number + len(SIGMAS), (last, 2), first=False)
+    shown.update_xaxes(range=[0, 0.05], row=last, col=2)
+    shown.update_yaxes(range=[0.9, 1.005], row=last, col=2)
+    for number, name in enumerate(zero["roc"]):
+        values = [row[name] for row in figures["digits"]["auc"].values()]
+        line(shown, list(range(10)), values, name, number + len(SIGMAS), (last, 3), first=False)
     return shown
 
 

@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.model_selection import train_test_split
 
 from benchmarks.studies.calibrated_parents import with_parents
-from benchmarks.studies.common import line, panels, run
+from benchmarks.studies.common import line, panels, picture, run
 from benchmarks.studies.foreign_classes import foreign
 from benchmarks.studies.shifted_shapes import SHIFTS, repetition
 from inspect_core.classify.kernel_density import PAPER_LOG_B, KernelDensityClassifier, fit_kdf, fit_kdn
@@ -308,8 +308,31 @@ def shift(options: argparse.Namespace) -> dict:
     return {"repetitions": repetitions, "per_class": per_class, "confidence": curves}
 
 
+def posteriors() -> go.Figure:
+    """The true posterior of each simulation in the plane, and those of KDF and KDN as published, with their parents."""
+    names = ("truth", "forest", "KDF", "network", "KDN")
+    titles = [f"{simulation}: {name}" for simulation in SIMULATIONS for name in names]
+    shown = panels(len(SIMULATIONS), 5, titles, height=1500, vertical_spacing=0.035, horizontal_spacing=0.02)
+    axis = np.linspace(-2, 2, 61)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    for row, simulation in enumerate(SIMULATIONS, start=1):
+        x, y = SIMULATIONS[simulation](1_000, np.random.default_rng(0))
+        forest = fit_kdf(x, y, trees=100, log_b=PAPER_LOG_B, seed=0)
+        network = fit_kdn(x, y, include_output=True, log_b=PAPER_LOG_B, seed=0)
+        fields = (posterior(simulation, grid), forest.parent_proba(grid), forest.predict_proba(grid))
+        for column, field in enumerate((*fields, network.parent_proba(grid), network.predict_proba(grid)), start=1):
+            shown.add_heatmap(
+                x=axis, y=axis, z=np.asarray(field)[:, 1].reshape(61, 61), zmin=0, zmax=1, colorscale="RdBu",
+                showscale=False, row=row, col=column,
+            )  # fmt: skip
+    shown.update_xaxes(visible=False)
+    shown.update_yaxes(visible=False)
+    return shown
+
+
 def draw(figures: dict) -> go.Figure:
-    """Posterior fields, growing samples, dimensions, tables, shifts."""
+    """Posterior fields, growing samples, dimensions, tables, shifts; those of all simulations in a picture apart."""
+    picture("posteriors", posteriors())
     models = ["forest", "KDF", "network", "KDN"]
     titles = [f"XOR, {name}: class 1" for name in models] + [f"{name}: Hellinger" for name in SIMULATIONS]
     titles += ["trunk: error against d", "trunk: confidence at 5 against d"]

@@ -110,8 +110,8 @@ def shift(options: argparse.Namespace) -> dict:
 
 
 def contest(options: argparse.Namespace) -> dict:
-    """AUROC of outliers, when 1 in 100 of what is learned is such an outlier: not the paper's protocol, but the tray of
-    an engineer. Else as `clean_contest`.
+    """AUROC of outliers, when 1 in 100 of what is learned is such an outlier: not the paper's protocol, but what a shop
+    floor gives. Else as `clean_contest`.
     """
     return _by_part(STRANGE)
 

@@ -628,6 +628,7 @@ def kdf_kdn() -> list[str]:
             for name, rows in results["foreign"].items()
             for figure in rows["network"] if figure.endswith(("oce", "auroc"))}),
         picture("kdf_kdn", "posterior fields, growing samples, tables, shifts"),
+        picture("posteriors", "posteriors of the six simulations, as published"),
     ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def sentence(page: Page):
     ).first
 
 
-def test_the_whole_job(address, open_page, sample_workspace):
+def test_the_whole_job(address, open_page, sample_workspace, walk):
     page = open_page(f"{address}/recipes")
     expect(page.get_by_text("No recipes yet.")).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0
