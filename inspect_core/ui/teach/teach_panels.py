@@ -22,6 +22,7 @@ from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, O
 from inspect_core.runtime import workspace
 from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
+from inspect_core.tuning import few_photos
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.ui import contact_sheet, label_question, shell, teaching_job, weights_panel
@@ -270,6 +271,7 @@ def show_forecast(order: TeachingConfig) -> None:
         f"Teaching takes about {shell.duration(expected.seconds)} on an idle machine ({expected.engine}) and needs "
         f"up to {expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
     )
+    st.caption(few_photos.sentence(len(order.photos.train)))
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
         st.caption(shell.escape(limited))
