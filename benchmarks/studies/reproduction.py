@@ -698,7 +698,7 @@ def engineers() -> str:
     for part, words in (("by_count", "good photos"), ("by_share", "share of hidden defects")):
         parts.append(f"## By {words}")
         for key, title in shown:
-            rows = {f"{name}, {size} ({case['seeds']} seeds)": {d: case["detectors"][d][key] for d in columns}
+            rows = {f"{name}, {size} (seeds: {case['seeds']})": {d: case["detectors"][d][key] for d in columns}
                     for name, sizes in results[part].items() for size, case in sizes.items()}  # fmt: skip
             parts += [f"{title}:", grid("photos", rows, digits=1 if "%" in title else 3)]
     return "\n\n".join([*parts, picture("engineers", "quality against photos and hidden defects")]) + "\n"

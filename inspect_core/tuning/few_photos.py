@@ -1,8 +1,8 @@
 """How many good parts a new product sends to review, by how many good photos it was taught with, as measured."""
 
 REVIEWED = {5: (17, 5, 35), 10: (20, 10, 30), 20: (12, 0, 30), 40: (10, 0, 20), 60: (13, 0, 25)}
-"""Of 100 good parts above the review limit, by good photos: mean, least and most over the sample parts in
-docs/FEW_PHOTOS.md, which is measured as the app teaches.
+"""Of 100 good parts above the review limit, by good photos: mean, least and most over the sample parts in the
+study benchmarks/studies/engineers.py, which teaches as the app does.
 """
 
 

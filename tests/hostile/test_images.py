@@ -201,7 +201,7 @@ def test_folder_of_bad_files_lists_each_and_uses_the_rest(tmp_path):
 
 def test_a_folder_of_nothing_but_bad_files_says_so(tmp_path):
     (tmp_path / "a.png").write_bytes(b"")
-    with pytest.raises(ScanError, match=r"no usable photo and 1 other file \(a.png: the file is empty"):
+    with pytest.raises(ScanError, match=r"it holds 1 other file \(a.png: the file is empty"):
         folders.scan(tmp_path)
 
 

@@ -255,8 +255,8 @@ def test_unreadable_sub_folder_is_named_and_others_are_used(tmp_path, monkeypatc
 
 
 def test_a_scan_says_how_far_it_is(product):
-    told = []
-    scan(product, report=lambda share, step: told.append(share))
-    assert len(told) > 1
-    assert told == sorted(told)
-    assert (min(told) >= 0, max(told) <= 1) == (True, True)
+    shares = []
+    scan(product, report=lambda share, step: shares.append(share))
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert (min(shares) >= 0, max(shares) <= 1) == (True, True)

@@ -271,7 +271,7 @@ def show_forecast(order: TeachingConfig) -> None:
         f"Teaching takes about {shell.duration(expected.seconds)} on an idle machine ({expected.engine}) and needs "
         f"up to {expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
     )
-    st.caption(few_photos.sentence(len(order.photos.train)))
+    st.caption(shell.escape(few_photos.sentence(len(order.photos.train))))
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
         st.caption(shell.escape(limited))
