@@ -36,7 +36,7 @@ def test_a_tensor_is_the_same_in_full_mixed_and_last_batches(small):
     together, backwards = run(IMAGES), run(IMAGES[::-1].copy())
     singles = [run(image[None]) for image in IMAGES]
     *maps, logits = (torch.cat(parts) for parts in zip(*singles, strict=True))
-    assert all(torch.equal(alone, values) for alone, values in zip(maps, together, strict=False))
+    assert all(torch.equal(single, values) for single, values in zip(maps, together, strict=False))
     # The matrix products of some CPUs depend on the place of a row; `test_on_gpu` compares the bits of a GPU.
     torch.testing.assert_close(logits, together[-1], rtol=0, atol=1e-6)
     for turned, values in zip(backwards[:-1], together, strict=False):

@@ -26,8 +26,8 @@ def answer(inner, headers: dict[str, str]) -> tuple[int, Headers, bytes]:
 
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": "GET", "path": "/", "headers": raw, "query_string": b""}
-    with ThreadPoolExecutor(1) as beside:  # the thread of the tests may have a loop that drives a browser
-        beside.submit(lambda: asyncio.run(FirstPage(inner)(scope, receive, send))).result()
+    with ThreadPoolExecutor(1) as executor:  # the thread of the tests may have a loop that drives a browser
+        executor.submit(lambda: asyncio.run(FirstPage(inner)(scope, receive, send))).result()
     body = b"".join(message.get("body", b"") for message in messages[1:])
     return messages[0]["status"], Headers(raw=messages[0]["headers"]), body
 
