@@ -97,7 +97,8 @@ if __name__ == "__main__":  # run for a session
     page = st.navigation(pages, position="hidden")
     shell.open_gate()
     with st.sidebar:
-        open_products.show_current()
+        products = open_products.told_apart()
+        open_products.show_current(products)
         shell.show_user()
         with st.container(key="menu", gap=None):
             for group, members in pages.items():
@@ -105,7 +106,7 @@ if __name__ == "__main__":  # run for a session
                 for member in members:
                     st.page_link(member)
         shell.show_jobs()
-        open_products.show_others()
+        open_products.show_others(products)
     page.run()
 else:  # imported once, by the server: `streamlit run` looks for this name
     from inspect_core.runtime.process_settings import set_up_process

@@ -62,6 +62,7 @@ def stacked(
         return round(LEFT + wide * (value - low) / (high - low), 1)
 
     drawn = []
+    round_values = ticks(low, high)
     base = np.zeros(BINS)
     for (word, colour, _), count in zip(groups, counts, strict=True):
         for i in np.flatnonzero(count):
@@ -85,8 +86,8 @@ def stacked(
             _text(x(value), TOP - 22 + 15 * row, f"{name} above {value:.3g}", anchor),
         ]
     drawn += [
-        *(_text(x(tick), floor + 18, f"{tick:.4g}", "middle") for tick in ticks(low, high)),
-        *(f'<path d="M{x(tick)} {floor}v4" stroke="#8a9a98"/>' for tick in ticks(low, high)),
+        *(_text(x(tick), floor + 18, f"{tick:.4g}", "middle") for tick in round_values),
+        *(f'<path d="M{x(tick)} {floor}v4" stroke="#8a9a98"/>' for tick in round_values),
         _text(LEFT + wide / 2, height - 6, "score", "middle"),
         note,
     ]
@@ -94,7 +95,7 @@ def stacked(
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return the round numbers within a range, four to nine of them: multiples of 1, 2 or 5 times a power of ten."""
+    """Return the round numbers within a range, four to eleven of them: multiples of 1, 2 or 5 times a power of ten."""
     unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
     step = next(step for step in (5 * unit, 2 * unit, unit) if (high - low) / step >= FEWEST_TICKS)
     return [round(k * step, 12) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]

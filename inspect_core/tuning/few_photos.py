@@ -6,19 +6,16 @@ study benchmarks/studies/engineers.py, which teaches as the app does.
 """
 
 
-def expected_reviews(photos: int) -> tuple[int, int, int]:
-    """Return how many of 100 good parts to expect above the review limit, mean, least and most over products.
-
-    By the measured number next below `photos`, or the smallest.
-    """
-    measured = [count for count in REVIEWED if count <= max(photos, min(REVIEWED))]
-    return REVIEWED[max(measured)]
+def measured_below(photos: int) -> int:
+    """Return the largest number of photos measured that is not above `photos`, or the smallest measured."""
+    return max(count for count in REVIEWED if count <= max(photos, min(REVIEWED)))
 
 
 def sentence(photos: int) -> str:
-    """Say it, for so many good photos."""
-    mean, least, most = expected_reviews(photos)
+    """Say what was measured for about so many good photos."""
+    count = measured_below(photos)
+    mean, least, most = REVIEWED[count]
     return (
-        f"Taught with {photos:d} good photos, about {mean} of 100 good parts go to review at first: {least} to {most} "
-        "on the sample parts."
+        f"The sample parts, taught with {count} good photos each: about {mean} of 100 good parts go to review "
+        f"({least} to {most}, by part)."
     )

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -15,18 +16,18 @@ from inspect_core.ui import open_product_store, open_recipe, saved_recipes, shel
 THUMBNAIL = 36  # pixels of the longer side
 
 
-def show_current() -> None:
-    """Show the product that this window works with, and its state."""
+def show_current(products: Sequence[tuple[OpenProduct, str]]) -> None:
+    """Show the product that this window works with, and its state; products: as `told_apart` returns them."""
     product = open_product_store.current()
-    for entry, difference in _told_apart():
+    for entry, difference in products:
         if product is not None and entry.id == product.id:
             _show(entry, difference, chosen=True)
 
 
-def show_others() -> None:
+def show_others(products: Sequence[tuple[OpenProduct, str]]) -> None:
     """Show the other open products, and what the network of the one in use runs on."""
     product = open_product_store.current()
-    others = [line for line in _told_apart() if product is None or line[0].id != product.id]
+    others = [line for line in products if product is None or line[0].id != product.id]
     if others and product is not None:
         st.caption("Other open products")
     for entry, difference in others:
@@ -35,7 +36,7 @@ def show_others() -> None:
         st.caption(f"Runs on {shell.escape(product.extractor.backbone.engine)}")
 
 
-def _told_apart() -> list[tuple[OpenProduct, str]]:
+def told_apart() -> list[tuple[OpenProduct, str]]:
     """Return the open products, the latest first, each with what tells it from others of its name: detector, values."""
     products = open_product_store.open_products()
     names = Counter(entry.product for entry in products)

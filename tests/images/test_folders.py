@@ -259,4 +259,5 @@ def test_a_scan_says_how_far_it_is(product):
     scan(product, report=lambda share, step: shares.append(share))
     assert len(shares) > 1
     assert shares == sorted(shares)
-    assert (min(shares) >= 0, max(shares) <= 1) == (True, True)
+    assert min(shares) >= 0
+    assert max(shares) <= 1

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.measure import kept
-from inspect_core.tuning.few_photos import REVIEWED, expected_reviews, sentence
+from inspect_core.tuning.few_photos import REVIEWED, measured_below, sentence
 
 
 def test_the_figures_are_those_of_the_study():
@@ -18,5 +18,6 @@ def test_the_figures_are_those_of_the_study():
 
 @pytest.mark.parametrize(("photos", "count"), [(1, 5), (5, 5), (9, 5), (10, 10), (59, 40), (60, 60), (5_000, 60)])
 def test_the_number_next_below_speaks(photos, count):
-    assert expected_reviews(photos) == REVIEWED[count]
+    assert measured_below(photos) == count
+    assert f"taught with {count} good photos" in sentence(photos)
     assert f"about {REVIEWED[count][0]} of 100 good parts go to review" in sentence(photos)

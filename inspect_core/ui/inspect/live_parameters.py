@@ -41,8 +41,8 @@ def drawer(product: TaughtProduct, settings: SessionSettings) -> DeltaGenerator:
     key = f"fine-tune-{product.id}"
     if settings.preview is not None:
         st.session_state[key] = True
-    else:
-        st.session_state.setdefault(key, bool(preferences.read(MOVED)))
+    elif key not in st.session_state:  # the file is read once a product, not at every move
+        st.session_state[key] = bool(preferences.read(MOVED))
     return st.expander("Fine-tune", icon=":material/tune:", key=key, on_change="rerun")
 
 
