@@ -14,10 +14,10 @@ import pytest
 
 from inspect_core.runtime.process_settings import set_up_process
 
-SLOW_FIXTURES = {"backbone", "small_backbone", "quick_backbone", "chromium", "open_app"}
-"""A network, a browser, the whole app: what `make check` does without."""
 REST_FIXTURES = {"backbone", "quick_backbone", "chromium", "unhurried"}
 """A real network, a browser, and what says of itself that it takes long: left out of `make test`, all but the walk."""
+SLOW_FIXTURES = {*REST_FIXTURES, "small_backbone", "open_app"}
+"""These, any network and the whole app: what `make check` does without."""
 
 set_up_process()  # a twentieth of the time of all tests went into looking for cyclic garbage
 

@@ -17,7 +17,7 @@ from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 IGNORED = InspectionArea("ignore", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.4), (0.0, 0.4)))
 AREAS = InspectionAreas((IGNORED, InspectionArea("stricter", ((0.6, 0.6), (0.9, 0.6), (0.9, 0.9), (0.6, 0.9)), 3.0)))
 

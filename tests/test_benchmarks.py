@@ -54,6 +54,7 @@ def without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "with_head", setting.network)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
     costs = runner.COSTS.read_text(encoding="utf-8")

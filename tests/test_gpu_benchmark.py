@@ -15,6 +15,8 @@ from benchmarks.gpu import agreement, table, wheels
 from inspect_core.features import gpu_batches
 from tests.pretend_gpu import pretended
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -84,6 +84,7 @@ def test_streamlit_stays_in_its_folders() -> None:
             assert not any(other.split(".")[0] == "streamlit" for other in imported(path)), name
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("forbidden", "rooms"),

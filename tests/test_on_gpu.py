@@ -29,6 +29,8 @@ from inspect_core.tuning.product_check_training import train_product_check
 from tests.eager import AT_ONCE, batches_of, network
 from tests.pretend_gpu import GPU, OnGpu, pretended
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 GRID = (8, 12)
 SMALL = {"k": 8, "M": 32, "patches": 300, "components": 6, "m": 6}
 CPU = torch.device("cpu")

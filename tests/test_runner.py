@@ -76,6 +76,7 @@ def test_a_byte_that_was_changed(line, name):
         Runner(line)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_the_graph_of_another_recipe(line, small_recipe, tmp_path):
     """Every digest fits; the golden images do not."""
     other = small_recipe("pca")

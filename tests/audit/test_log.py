@@ -173,6 +173,7 @@ def appending(url: str, begin: int, end: int) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", code, url], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_two_processes_write_one_chain(url):
     """Both find no log and make it; half of their keys are the same."""
@@ -183,6 +184,7 @@ def test_two_processes_write_one_chain(url):
         assert sorted(entry.facts["i"] for entry in log.entries()) == [*range(90)]
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_lost_or_doubled(url):
     chance, reported = random.Random(5), set()

@@ -12,7 +12,7 @@ from inspect_core.audit.entry import digest_of
 from inspect_core.audit.log import AuditLog, LogError
 from tests.audit.conftest import LENGTH
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 EDITS = 500
 

@@ -89,6 +89,7 @@ def shares_of_paths(a, b):
     return shares_of_trees(a[:8], b[:8]) * shares_of_trees(a[8:], b[8:])
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("options", [{}, {"euclidean": True}, {"lam_undivided": True}])
 @pytest.mark.parametrize(
     ("fit", "kernel", "power"), [(small_kdf, shares_of_trees, 1.5), (small_kdn, shares_of_paths, 8.0)]
@@ -168,6 +169,7 @@ def test_the_constant_is_a_tenth_of_the_least_held_out_density(fit):
     assert model.constant == pytest.approx(least - np.log(10), rel=1e-12)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.parametrize(("fit", "powers"), [(small_kdf, FOREST_POWERS), (small_kdn, NETWORK_POWERS)])
 def test_the_power_has_the_least_held_out_calibration_error(fit, powers):

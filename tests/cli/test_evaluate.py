@@ -19,6 +19,7 @@ def test_evaluate_measures_every_value_asked_for(teach, tmp_path, capsys):
         assert (row["not_located"], row["not_judged"]) == (0, 0)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_detector_without_a_live_parameter_is_evaluated_too(product, tmp_path, capsys):
     quick = ["evaluate", str(product), "--size", "128", "--grid", "16", "--taps", "expansions", "--device", "cpu"]
     quick += ["--detector", "nearest", "--tolerance", "none", "--json", str(tmp_path / "figures.json")]

@@ -17,7 +17,7 @@ from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runner import Runner
 from inspect_core.study.study import Study
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 def laid(pixels, rng, *, reach=0.06, turn=8.0):

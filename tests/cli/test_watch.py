@@ -17,6 +17,7 @@ from inspect_core.line.watch_session import WatchSession
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_the_verbs_of_the_line_need_no_torch():
     code = "import sys; sys.modules['torch'] = None; import inspect_core.cli.inspect, inspect_core.cli.watch"

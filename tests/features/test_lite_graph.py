@@ -12,7 +12,7 @@ from inspect_core.features.tapped_network import PICTURE, STRIDE
 from tests.eager import in_torch
 from tests.examples import THOROUGH
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 BLOCKS = ("bn1", "blocks.0.0.bn1", "blocks.0.0", "blocks.4.1.bn3", "blocks.6.0", "bn2")
 
 

@@ -204,6 +204,7 @@ def test_the_cache_is_bounded_and_keeps_what_is_used(network, exports, tmp_path,
     assert len(exports) == 5
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_two_graphs_are_exported_at_the_same_time(network, tmp_path):
     """The first part is taught in the background while the Teach page times another size."""
     sizes = [SIZE, (64, 64), (64, 32), (96, 32)]

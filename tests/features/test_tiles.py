@@ -49,6 +49,7 @@ LOOKS = (PatchFeatureSpec(("first", "second")), PatchFeatureSpec(("second",), np
 PHOTO = np.random.default_rng(1).integers(0, 256, (224, 288, 3)).astype(np.uint8)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", [8, 16, 32])
 def test_tiles_give_what_the_whole_photo_gives(sized, cell):
@@ -63,6 +64,7 @@ def test_tiles_give_what_the_whole_photo_gives(sized, cell):
         torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_a_network_that_pads_shows_at_cuts_without_overlap(sized):
     """What the overlap is for: the test above would fail without it."""

@@ -19,7 +19,7 @@ PLAIN, REGISTERS, ROTARY, WINDOWS = (
     "swin_tiny_patch4_window7_224",
 )
 SIZES = {PLAIN: (64, 96), REGISTERS: (224, 224), ROTARY: (96, 64), WINDOWS: (224, 224)}
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 @pytest.fixture(scope="module")

@@ -131,6 +131,7 @@ def test_another_content_than_stated_is_refused(spec, folder, server):
     assert DIGEST[:8] in fails(spec, folder)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_file_that_breaks_off_is_refused(spec, folder, server):
     server.sent = len(CONTENT) // 2
     assert "check the connection and try again" in fails(spec, folder)

@@ -168,6 +168,7 @@ def deep(request, tmp_path):
             os.rmdir(request.param)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_folders_1500_deep(recipe, deep, tmp_path, refused):
     samples = scan(deep)

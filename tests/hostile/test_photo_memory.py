@@ -126,6 +126,7 @@ def test_reading_takes_six_bytes_a_pixel_and_100_mb(tmp_path, kind):
     assert peak_bytes(work, tmp_path / "part") <= 6 * LARGE.size + 100e6
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
 def test_scan_holds_one_photo_and_none_of_the_damaged(tmp_path):

@@ -163,6 +163,7 @@ def test_every_field_changed_in_its_file(recipes, package, network, method):
     assert "stated" not in outcomes
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.parametrize("method", THROUGH_FILES)
 def test_every_array_changed_in_its_file(recipes, package, network, method):

@@ -196,6 +196,7 @@ def killed_at(step: int, work) -> bool:
     return code == 9
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.forks
 @pytest.mark.parametrize("name", NAMES)

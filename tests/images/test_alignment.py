@@ -351,6 +351,7 @@ def by_outline():
     return learn_alignment(photos, scale=True, turn=180)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_the_edge_of_a_photo_is_beyond_reach_of_a_long_part(by_outline):
     """Its reach is 18 px at 256; other parts, which may fill the photo, are inspected up to 10 px from its edge."""
     rng, nearest = np.random.default_rng(22), []
@@ -374,6 +375,7 @@ def test_ground_beside_a_long_part_is_not_inspected(by_outline):
     assert 2 < distance[inspected].max() < 0.1 * SIDE
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_long_part_at_any_angle_is_found_by_its_outline(by_outline):
     assert by_outline.outlined
     rng, places = np.random.default_rng(21), []
@@ -424,6 +426,7 @@ def test_a_round_part_says_that_it_has_no_angle():
         learn_alignment([thrown(disc, rng, turn=rng.uniform(-180, 180), size=0.6)[0] for _ in range(6)], turn=180)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_bar_that_is_the_same_turned_by_half_says_so():
     rng, bar = np.random.default_rng(25), np.zeros((90, 600, 4), np.uint8)
     bar[30:60, 40:560] = (170, 170, 170, 255)

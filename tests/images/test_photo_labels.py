@@ -365,6 +365,7 @@ def trees(draw) -> tuple[dict[str, bool], dict[str, bool]]:
     return paths, {path: draw(st.booleans()) for path in listed}
 
 
+@pytest.mark.usefixtures("unhurried")
 @given(trees())
 @settings(deadline=None, max_examples=examples(150))
 def test_no_photo_called_defective_anywhere_is_ever_taught(folders, tree):

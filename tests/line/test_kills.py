@@ -14,7 +14,7 @@ FAULTS = (
     *("placed with the record of another", "records doubled", "left in the watched folder", "problems of the log"),
     *("neither the old nor the new", "left over"),
 )
-pytestmark = [pytest.mark.slow, pytest.mark.forks]
+pytestmark = [pytest.mark.usefixtures("unhurried"), pytest.mark.forks]
 
 
 def faults(report: dict) -> dict:

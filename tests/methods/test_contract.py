@@ -103,6 +103,7 @@ def test_refit_is_equal_to_the_bit(name, method):
     assert all(torch.equal(first[key], second[key]) for key in first)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_refit_of_joined_methods_is_equal_to_the_bit(joined):
     other_study = joined.with_parameters({}).fit()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "ADD_A_DETECTOR.md"
 NEW = "local_outliers"

@@ -135,6 +135,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     assert not app.exception
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_watch_that_a_restart_ended_is_told_logged_and_resumed(batch, photos, workspace, recipe, open_app):
     incoming = photos.parent / "in"
     incoming.mkdir()
@@ -212,6 +213,7 @@ def test_labelled_folder_shows_errors_and_recipe_changes(batch, photos, recipe, 
     assert "tile, draft" in words(app)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_watched_folder_is_shared_paused_and_stopped(batch, photos, open_app):
     incoming, (good, bad) = photos.parent / "in", (photos / "1.png", photos / "9.png")
     incoming.mkdir()
@@ -248,6 +250,7 @@ def test_watched_folder_is_shared_paused_and_stopped(batch, photos, open_app):
     assert not app.exception
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_cancelled_batch_goes_and_paused_one_keeps_its_recipe(batch, gate, recipe, workspace):
     app = batch()
     gate.clear()

@@ -68,6 +68,7 @@ def teach_remaining(app, orders) -> tuple[set[str], tuple[str, ...]]:
     return {sample.name for part in photos for sample in part}, photos.left_out
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_findings_are_shown_and_excluded_photos_not_taught(screened_app, orders, product, tree):
     before = tree(product)
     assert "3 of 18 good photos are unusual." in words(screened_app)
@@ -91,6 +92,7 @@ def test_findings_are_shown_and_excluded_photos_not_taught(screened_app, orders,
     assert tree(product) == before
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_photos_are_excluded_by_topic_and_never_all(screened_app, orders, monkeypatch):
     show(screened_app, COPY)
     assert len(boxes(screened_app)) == 2

@@ -8,7 +8,7 @@ from inspect_core.ui.methods import embedding_playgrounds, plane
 from tests.pages.waiting import words
 
 PAGE = "pages/methods.py"
-pytestmark = pytest.mark.usefixtures("no_first_start")
+pytestmark = pytest.mark.usefixtures("no_first_start", "unhurried")
 
 
 @pytest.fixture

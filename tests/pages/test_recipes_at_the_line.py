@@ -28,6 +28,7 @@ def opened(app, key: str):
     return app.run()
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, monkeypatch, product, tmp_path):
     recipe = small_recipe("mahalanobis")
     named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))  # the page refuses others

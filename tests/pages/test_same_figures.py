@@ -23,6 +23,8 @@ from inspect_core.ui.compare import comparison_jobs, comparison_panels
 from inspect_core.ui.teach import teach_panels as teach_panels
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 FIGURES = ("image_auroc", "pixel_auroc", "aupro", "fpr95", "good_rejected_at_95_caught", "in_parts")
 CHOSEN_FROM = (LOOSE, "nearest")
 SETTINGS = ("--size", "128", "--grid", "16", "--seed", "7")

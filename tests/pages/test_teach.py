@@ -95,6 +95,7 @@ def test_sample_is_ready_and_half_the_defects_choose(open_app, orders):
     assert [order.tolerances for order in orders] == [tolerated, None]
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_folder_is_taught_and_lies_in_hand(on_product):
     assert "18 good, 3 defects of 2 types" in words(on_product)
     make_small(on_product)
@@ -201,6 +202,7 @@ def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch)
     assert "No way out" in app.error[-1].value
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_networks_worth_having_are_offered(on_product, tmp_path, monkeypatch):
     app, folder = on_product, tmp_path / "weights"
     monkeypatch.setenv("LOUPE_WEIGHTS", str(folder))

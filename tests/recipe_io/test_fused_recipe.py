@@ -34,6 +34,7 @@ def writers(monkeypatch, small_backbone):
     return begun
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
     small_recipe, small_backbone, product, tmp_path, writers
 ):

@@ -40,6 +40,7 @@ def test_every_method_is_compared():
     assert {name for detector in DETECTORS for name in methods_of(detector)} == set(METHODS)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("method", DETECTORS)
 def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, tmp_path, method):
     recipe = save(small_recipe(method), tmp_path / "recipe")
@@ -70,6 +71,7 @@ def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, pr
         np.testing.assert_allclose(session.run(["map"], {"images": image[None]})[0][0], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_only_what_is_in_force_is_stored(small_recipe, small_backbone):
     recipe = small_recipe("mahalanobis")
     few = replace(recipe, live_values=recipe.live_values | {"k": 2})
@@ -97,6 +99,7 @@ def test_the_package_holds_the_proof(small_recipe, tmp_path):
     assert (restored.test_photos, restored.challenge_parts) == (recipe.test_photos, recipe.challenge_parts)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_export_keeps_the_digest_of_a_rewritten_file(small_recipe, tmp_path):
     recipe = small_recipe("cop")
     files = files_of(recipe)
@@ -120,6 +123,7 @@ def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, t
     assert tree(tmp_path) == before
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_score_that_differs_is_refused_though_no_verdict_does(small_recipe, tmp_path, monkeypatch):
     recipe = replace(small_recipe("mahalanobis"), limits=Limits(1e3, 1e3))
     near = replace(recipe, live_values=recipe.live_values | {"k": 6})

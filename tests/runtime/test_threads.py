@@ -15,6 +15,7 @@ from inspect_core.runtime.threads import parallel_map
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_whoever_has_a_backbone_sums_with_one_thread():
     program = """

@@ -10,7 +10,7 @@ from inspect_core.images.alignment import learn_alignment
 from sample_data.make import products
 from sample_data.make.conveyor import RIGID, SCALED
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 def test_poses_are_exact():

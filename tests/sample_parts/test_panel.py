@@ -8,7 +8,7 @@ from inspect_core.cli.commands import main
 from inspect_core.images.folders import scan
 from sample_data.make import panel, products
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 BLANK = np.zeros((products.SIZE, products.SIZE, 3), np.uint8)
 
 

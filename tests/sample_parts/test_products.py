@@ -11,7 +11,7 @@ from sample_data.make import products
 
 BUNDLED = Path(__file__).parents[2] / "sample_data"
 DEFECTS = [(product, kind) for product in products.PRODUCTS for kind in products.KINDS[product]]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -83,6 +83,7 @@ def test_two_manual_workers_give_the_bits_of_one_process(study_of, started, plai
         assert len(killed) == 2
 
 
+@pytest.mark.usefixtures("unhurried")
 @with_dask
 @pytest.mark.slow
 def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):

@@ -71,6 +71,7 @@ def test_charts_are_their_definitions(chart):
     assert charted == pytest.approx(plain(chart, scores, squares), abs=1e-12)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [30, 200])
 @pytest.mark.parametrize("chart", [STEP, RAMP, SPREAD, REJECTS])

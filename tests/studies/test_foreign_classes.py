@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.studies.foreign_classes import _figures, _mean
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 def test_far_clusters_are_foreign_only_to_the_kernel():

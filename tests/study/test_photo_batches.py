@@ -90,6 +90,7 @@ def learn(study: Study, features: PhotoFeatures, samples, tolerances: Tolerances
     deque(FitTask(fit).process(features, Shard(0, samples), ignore_progress), maxlen=0)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_300_photos_with_copies_take_as_few_runs_as_can_be(fitted, many, runs, tmp_path):
     runs.clear()
     learn(fitted, afresh(fitted, tmp_path / "empty"), many(300), Tolerances(copies=COPIES))
@@ -121,6 +122,7 @@ def test_the_next_batch_is_read_while_the_network_runs(fitted, many, runs, tmp_p
     assert waited == [True] * 5
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_memory_is_bounded_by_the_batch_and_not_by_the_folder(fitted, many, tmp_path, monkeypatch):
     samples, read_photos, most_ahead = many(20 * AT_ONCE), [], []
 

@@ -28,6 +28,8 @@ from inspect_core.verdict import Limits
 from tests.clients.node import check_golden_images, exported_with_png
 from tests.conftest import small_network
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 PLAN = TilePlan((192, 224), (128, 128), 64, 16)
 GRID, MAP = (12, 14), (96, 112)
 

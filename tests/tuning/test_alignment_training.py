@@ -19,6 +19,8 @@ from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, 
 from inspect_core.tuning import alignment_training
 from inspect_core.tuning.alignment_training import AlignmentTrial, decide_alignment, measured
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 
 def photos(rng, reach):
     """24 photos of one patterned part, shifted by up to `reach` pixels."""

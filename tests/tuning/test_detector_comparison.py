@@ -27,6 +27,8 @@ from inspect_core.tuning import detector_comparison as comparing
 from inspect_core.tuning.comparison_result import MARGIN, Comparison, ComparisonRow, Estimate, Shortlist, forecast_ms
 from inspect_core.tuning.place import PLACED
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
 PRODUCT = "<script>alert(1)</script>"
 

@@ -17,7 +17,7 @@ from inspect_core.tuning.photo_screening import COPY, PRODUCT, screen_photos
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
 ORDER = TeachingConfig("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 def silent(fraction, step):

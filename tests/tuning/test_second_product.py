@@ -14,6 +14,8 @@ from inspect_core.tuning.photo_screening import PRODUCT, screen_photos
 from inspect_core.tuning.second_product import second_product, two_products_sentence
 from inspect_core.tuning.teaching import teach
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 

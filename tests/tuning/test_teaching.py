@@ -16,7 +16,7 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_result, teaching
 from inspect_core.tuning.place import PLACED
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.usefixtures("unhurried"), pytest.mark.filterwarnings("ignore::UserWarning")]
 QUICK = {"k": 8, "patches": 300, "components": 8, "m": 8}
 
 

@@ -99,6 +99,7 @@ def test_few_examples_warn_nobody_here(recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_a_type_left_out_is_less_sure_than_a_known_one():
     points, labels = examples(10)

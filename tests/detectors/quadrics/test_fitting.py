@@ -66,6 +66,7 @@ def model():
     return quadrics.fit(surface(), m=3)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_robust_toy_fit_deviates_half_as_far_as_the_algebraic():
     models = [quadrics.fit(noisy_curve(seed), m=2) for seed in range(6)]
@@ -224,6 +225,7 @@ def test_refit_is_equal_to_the_bit_and_the_random_start_is_said(monkeypatch):
     assert not torch.equal(first.A, other.A)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_mini_batches_come_close_to_all_points_at_once(monkeypatch):
     x = np.vstack([noisy_curve(seed) for seed in range(10)])
