@@ -68,7 +68,7 @@ def current_user() -> str:
 
 @st.cache_resource
 def jobs() -> Jobs:
-    """Return the one worker of this process."""
+    """The one worker of this process."""
     return Jobs()
 
 
@@ -94,7 +94,7 @@ def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins
 
 
 def active_job() -> Job | None:
-    """Return the job that runs or is next, of whatever session."""
+    """The job that runs or is next, of whatever session."""
     job = jobs().current
     return job if job is not None and job.active else None
 
@@ -163,7 +163,7 @@ def show_running_job(follow_up: str) -> None:
 
 
 def is_ready(name: str) -> bool:
-    """Return whether this session taught a product of this name last, and has not saved it yet."""
+    """Whether this session taught a product of this name last, and has not saved it yet."""
     product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
     return product is not None and product.product == name and not product.is_saved
 
@@ -179,7 +179,7 @@ def show_ready(name: str) -> None:
 
 
 def problem() -> str:
-    """Return why this session's last job failed; "" where it did not, or that was dismissed."""
+    """Why this session's last job failed; "" where it did not, or that was dismissed."""
     return st.session_state.get(_PROBLEM, "")
 
 
@@ -208,7 +208,7 @@ def show_no_product(words: str) -> None:
 
 
 def show_if_unloaded() -> bool:
-    """Return whether this session's product was dropped; if so, says why."""
+    """Whether this session's product was dropped; if so, says why."""
     if not open_product_store.is_unloaded():
         return False
     st.info(
@@ -220,7 +220,7 @@ def show_if_unloaded() -> bool:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in readable units: 40 s, 3 min, 1 h 20 min."""
+    """A duration in readable units: 40 s, 3 min, 1 h 20 min."""
     if seconds < 60:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -232,23 +232,28 @@ def _watch_of_this_run() -> Callable[[object], None]:
 
     The timer of an earlier run finds its fragment gone then. Where it still exists and the page was drawn to its end at
     that moment, Streamlit 1.67 takes a new runner and drops what the former had drawn and not yet sent: a blank page.
+
+    Drawn with the page it is given what the page shows; by its timer, it draws the page again once something began or
+    ended in any window, and where a job of this session ended after the page had taken the results of those before. A
+    page that has a timer asks for a run when its connection comes back (Streamlit 1.67); without one it would stay as
+    it was on a server that was started again, which knows none of its fragments.
     """
 
+    is_drawn = False
+
     def watch(news: object) -> None:
-        _watch(news)
+        nonlocal is_drawn
+        if is_drawn and (news != _refresh_key() or _ended_jobs()):
+            st.rerun()
+        is_drawn = True
+        _watch()
 
     watch.__qualname__ = f"watch-{uuid.uuid4().hex}"
     return watch
 
 
-def _watch(news: object) -> None:
-    """Show the running job and the queue; the page is drawn again once something began or ended in any window.
-
-    news: what the page was drawn with. A page that has a timer asks for a run when its connection comes back (Streamlit
-    1.67); without one it would stay as it was on a server that was started again, which knows none of its fragments.
-    """
-    if news != _refresh_key():
-        st.rerun()
+def _watch() -> None:
+    """Show the running job and the queue."""
     if (job := active_job()) is not None:
         show_job(job)
         _queue(jobs().waiting)
@@ -262,7 +267,7 @@ def _watch(news: object) -> None:
 
 
 def _refresh_key() -> tuple[str | None, ...]:
-    """Return what a page shows of the jobs and open products of all windows, besides how far they are."""
+    """What a page shows of the jobs and open products of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
     opened = open_product_store.open_products()
     products = (f"{product.id} {product.saved} {product.problem} {product.fit}" for product in opened)
@@ -270,7 +275,7 @@ def _refresh_key() -> tuple[str | None, ...]:
 
 
 def _ending(job: Job) -> str:
-    """Return how a job ended, and when, in words."""
+    """How a job ended, and when, in words."""
     at = time.strftime("%H:%M", time.localtime(job.ended_at))
     if job.state is JobState.DONE:
         return f"finished in {duration(job.seconds)} at {at}"
@@ -327,12 +332,12 @@ def _keep_name() -> None:
 
 
 def progress_in_words(job: Job) -> str:
-    """Return what is being done, and the time left where it is known."""
+    """What is being done, and the time left where it is known."""
     return escape(job.step or "starting") + time_left(job.seconds_left)
 
 
 def time_left(seconds: float | None) -> str:
-    """Return what follows a step in progress: the time left where it is known, else nothing."""
+    """What follows a step in progress: the time left where it is known, else nothing."""
     return "" if seconds is None else f" · {duration(seconds)} left"
 
 
@@ -356,9 +361,8 @@ def _cancel(job_id: str) -> None:
 
 
 def _collect() -> None:
-    started = st.session_state.get(_STARTED, [])
-    for job in [job for job in started if not job.active]:
-        started.remove(job)
+    for job in _ended_jobs():
+        st.session_state[_STARTED].remove(job)
         if job.state is JobState.FAILED:
             st.session_state[_PROBLEM] = job.error
         elif job.state is JobState.CANCELLED:
@@ -370,14 +374,19 @@ def _collect() -> None:
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
 
 
+def _ended_jobs() -> list[Job]:
+    """The jobs of this session that have ended, and whose results it has not taken yet."""
+    return [job for job in st.session_state.get(_STARTED, []) if not job.active]
+
+
 def sentence(words: object) -> str:
-    """Return an error from below as a sentence of its own, escaped: a word that begins it gets a capital."""
+    """An error from below as a sentence of its own, escaped: a word that begins it gets a capital."""
     text = escape(words)
     return text[:1].upper() + text[1:] if re.match(r"[a-z]+[ ,]", text) else text
 
 
 def escape(words: object) -> str:
-    """Return text from outside as Markdown that shows it literally: names, paths, errors that contain them.
+    """Text from outside as Markdown that shows it literally: names, paths, errors that contain them.
 
     White space becomes single spaces, so that it contains no line break; invalid UTF-8 is shown as an escape.
     """
