@@ -73,7 +73,7 @@ def installed() -> Iterator[tuple[str, str]]:
 
 
 def licence_of(name: str, metadata: importlib.metadata.PackageMetadata) -> str:
-    """Return the SPDX expression of a package's licence, "" where neither it nor SAID says one."""
+    """The SPDX expression of a package's licence, "" where neither it nor SAID says one."""
     classifiers = [line for line in metadata.get_all("Classifier") or () if line.startswith("License ::")]
     texts = [
         SAID.get(name),
@@ -85,12 +85,12 @@ def licence_of(name: str, metadata: importlib.metadata.PackageMetadata) -> str:
 
 
 def parts_of(expression: str) -> set[str]:
-    """Return the licences that an SPDX expression names."""
+    """The licences that an SPDX expression names."""
     return {part for part in re.split(r" (?:AND|OR) |[() ]", expression.replace(" WITH LLVM-exception", "")) if part}
 
 
 def document() -> str:
-    """Return the text of docs/LICENCES.md."""
+    """The text of docs/LICENCES.md."""
     rows = sorted(f"| {name} | {licence} |" for name, licence in installed())
     return HEAD.format(mpl=BY_FILE["MPL-2.0"]) + "\n".join(rows) + "\n"
 

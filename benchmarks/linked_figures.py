@@ -33,7 +33,7 @@ def result(file: str) -> dict:
 
 
 def value_of(file: str, field: str) -> float:
-    """Return the figure that a link names. Raises KeyError for one that is not there."""
+    """The figure that a link names. Raises KeyError for one that is not there."""
     value = result(file)
     for key in unquote(field).split("/"):
         value = value[int(key) if isinstance(value, list) else key]
@@ -41,7 +41,7 @@ def value_of(file: str, field: str) -> float:
 
 
 def written_as(text: str, value: float) -> str:
-    """Return a value in the form of another: its decimals, a percent sign, no zero before the point."""
+    """A value in the form of another: its decimals, a percent sign, no zero before the point."""
     number = text.removesuffix(" %")
     digits = f"{100 * value if text.endswith(' %') else value:,.{len(number.partition('.')[2])}f}"
     if "," not in number:
@@ -54,7 +54,7 @@ def written_as(text: str, value: float) -> str:
 
 
 def refreshed(text: str) -> str:
-    """Return a document with every figure as its result has it. Raises KeyError for a field that is not there."""
+    """A document with every figure as its result has it. Raises KeyError for a field that is not there."""
     targets = {label: (file, field) for label, file, field in TARGET.findall(text)}
 
     def linked(match: re.Match[str]) -> str:
@@ -65,7 +65,7 @@ def refreshed(text: str) -> str:
 
 
 def fields_of(table: re.Match[str]) -> list[str]:
-    """Return the field of each number, `-` without one."""
+    """The field of each number, `-` without one."""
     return table["fields"].split()
 
 

@@ -27,7 +27,7 @@ OPENS_WITHIN = 120
 
 
 def build(out: Path, scratch: Path) -> tuple[Path, Path]:
-    """Return the source distribution and the wheel built from it, both in `out`; raise CalledProcessError."""
+    """The source distribution and the wheel built from it, both in `out`; raise CalledProcessError."""
     copy = scratch / "checkout"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
@@ -93,7 +93,7 @@ def opens(command: Path, folder: Path, env: dict[str, str]) -> None:
 
 
 def answers(address: str) -> bool:
-    """Return whether a server answers there."""
+    """Whether a server answers there."""
     try:
         return urllib.request.urlopen(address, timeout=5).status == 200
     except OSError:

@@ -126,16 +126,16 @@ class Recipe:
         return {name: getattr(self, name) for name in shared} | network_facts
 
     def counts(self) -> tuple[VerdictCounts, bool]:
-        """Return what its limits do to the parts they were tested on, as `counts_of`."""
+        """What its limits do to the parts they were tested on, as `counts_of`."""
         return counts_of(self.limits, self.calibration_photos, self.test_photos, self.unscored)
 
     def prepare(self, backbone: Backbone) -> FeatureExtractor:
-        """Return how this recipe turns a photo into patch features on a loaded backbone."""
+        """How this recipe turns a photo into patch features on a loaded backbone."""
         looks = tuple(view.spec for view in self.views)
         return FeatureExtractor(backbone, self.grid, looks, self.nearest_upsampling, self.alignment, self.tiles)
 
     def with_changes(self, *, author: str, reason: str, **changed: Any) -> "Recipe":
-        """Return an unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
+        """An unsaved recipe of the same fit with the fields `changed`, and this one as its parent.
 
         Challenge parts that prove nothing under its limits are left out.
         """
@@ -151,22 +151,29 @@ class Recipe:
         return replace(new, challenge_parts=tuple(part for part in challenge if part is not None))
 
     def with_reason(self, reason: str) -> "Recipe":
-        """Return the same unsaved recipe with the reason why it was made."""
+        """The same unsaved recipe with the reason why it was made."""
         return replace(self, provenance=replace(self.provenance, reason=reason))
 
     def with_challenge(self, parts: tuple[ChallengePart, ...], *, author: str) -> "Recipe":
-        """Return an unsaved recipe with these challenge parts, and this one as its parent."""
+        """An unsaved recipe with these challenge parts, and this one as its parent."""
         return replace(self.with_changes(author=author, reason="challenge parts named"), challenge_parts=parts)
 
 
 class LoadedRecipe(PhotoInspector):
-    """A saved recipe with its network; batch and watch folder inspect with it (an `Inspector` of `line.inspector`)."""
+    """A saved recipe with its network; batch and watch folder inspect with it (an `Inspector` of `line.inspector`).
 
-    def __init__(self, recipe: Recipe, backbone: Backbone) -> None:
+    backbone: the recipe's, None to load it. Raises ValueError as `loaded_backbone`.
+
+    >>> loaded = LoadedRecipe(recipe)
+    >>> [verdict.verdict for verdict in loaded.inspect_all([read("good.jpg").pixels, read("scratch.jpg").pixels])]
+    ['accept', 'reject']
+    """
+
+    def __init__(self, recipe: Recipe, backbone: Backbone | None = None) -> None:
         super().__init__(**recipe.facts)
         self.recipe = recipe
-        self.backbone = backbone
-        self.extractor = recipe.prepare(backbone)
+        self.backbone = loaded_backbone(recipe.backbone) if backbone is None else backbone
+        self.extractor = recipe.prepare(self.backbone)
 
     @property
     def engine(self) -> str:
@@ -194,16 +201,19 @@ class LoadedRecipe(PhotoInspector):
 
 
 def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
-    """Return the recipe's verdict on one part, as `PhotoInspector.inspect`. `backbone`: the recipe's, if loaded.
+    """The recipe's verdict on one part, as `PhotoInspector.inspect`; backbone as of `LoadedRecipe`.
 
     Raises ValueError also when the backbone's weights are missing or differ.
+
+    >>> inspect(read("scratch.jpg").pixels, recipe).verdict
+    'reject'
     """
-    return LoadedRecipe(recipe, backbone or loaded_backbone(recipe.backbone)).inspect(image)
+    return LoadedRecipe(recipe, backbone).inspect(image)
 
 
 @lru_cache(maxsize=4)
 def loaded_backbone(choice: BackboneChoice, device: str = "auto") -> Backbone:
-    """Return the recipe's network, loaded once per process and device; two callers at once wait for one load.
+    """The recipe's network, loaded once per process and device; two callers at once wait for one load.
 
     Raises ValueError when the weights found are not those the recipe was made with.
     """

@@ -56,7 +56,7 @@ class ExportedModel(PhotoInspector):
         return anomaly_map[0], *further_outputs
 
     def _map_of_tiles(self, picture: np.ndarray, plan: TilePlan) -> np.ndarray:
-        """Return (1, H, W): the first graph on each tile, the second on all cells, channels first."""
+        """(1, H, W): the first graph on each tile, the second on all cells, channels first."""
         whole = {entry.name: np.empty((1, *entry.shape[1:]), np.float32) for entry in self._whole.get_inputs()}
 
         plan.fill(
@@ -76,6 +76,9 @@ class Runner(ExportedModel):
     release: the digest that the export must have, over all its files; None takes any.
     Raises RecipeError, naming file, reason and remedy, for a recipe that was not exported, is damaged or was changed,
     and when a golden image gets another verdict or score here than where it was exported.
+
+    >>> Runner("line.zip").inspect(read("scratch.jpg").pixels).verdict
+    'reject'
     """
 
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None, release: str | None = None) -> None:
@@ -126,7 +129,7 @@ class Runner(ExportedModel):
 def _session(
     graphs: Mapping[str, bytes], name: str, inputs: list[tuple], outputs: list[str], threads: int | None
 ) -> InferenceSession:
-    """Return the graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
+    """The graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
     if name not in graphs:
         raise ValueError(f"{name} is missing")
     try:

@@ -41,6 +41,9 @@ class Limits:
     """Two limits in the unit of the score; for a single limit review == reject, and no score then sends to review.
 
     Raises ValueError when a limit is not finite or review exceeds reject.
+
+    >>> Limits(3.0, 4.5).verdict(3.2)
+    'review'
     """
 
     review: float
@@ -53,7 +56,7 @@ class Limits:
             raise ValueError(f"review is {self.review}, above reject {self.reject}; lower review or raise reject")
 
     def carried(self, before: Self, after: Self, ceilings: tuple[float | None, float | None]) -> Self:
-        """Return these limits, set by hand when `before` were suggested, as scores for which `after` are.
+        """These limits, set by hand when `before` were suggested, as scores for which `after` are.
 
         See `scoring.limits.rescale_limit`.
         """
@@ -66,13 +69,13 @@ class Limits:
         return replace(self, review=to_review, reject=to_reject)
 
     def verdict(self, score: float) -> VerdictWord:
-        """Return what the score alone says, as `verdict_rule.rank`. Raises ValueError when the score is not finite: a
+        """What the score alone says, as `verdict_rule.rank`. Raises ValueError when the score is not finite: a
         part without a score has no verdict.
         """
         return WORDS[int(rank(as_finite_number(score, name="score"), self.review, self.reject))]
 
     def decide(self, score: float, *, stopped: bool = False, never_accepted: str = "") -> tuple[VerdictWord, str]:
-        """Return the verdict on a part by the whole rule, and why, "" where its score alone decides.
+        """The verdict on a part by the whole rule, and why, "" where its score alone decides.
 
         stopped: whether the product check found another product; never_accepted: what other than the score speaks
         against the part, "" for nothing. Raises ValueError as `verdict`.
@@ -146,6 +149,10 @@ class Verdict:
     placement: where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it
     was. photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs:
     what of it may drift.
+
+    >>> verdict = inspect(read("scratch.jpg").pixels, recipe)
+    >>> verdict.score > recipe.limits.reject, verdict.anomaly_map.shape, len(verdict.regions) > 0
+    (True, (256, 256), True)
     """
 
     score: float | None
@@ -186,7 +193,7 @@ class Verdict:
 
 
 def mask_uninspected(anomaly_map: np.ndarray, left_out: np.ndarray, areas: InspectionAreas | None) -> np.ndarray:
-    """Return a map, (H, W) float32, weighted by its areas, and 0 where `left_out`, (H, W) bool, is True."""
+    """A map, (H, W) float32, weighted by its areas, and 0 where `left_out`, (H, W) bool, is True."""
     weighted = anomaly_map if areas is None else anomaly_map * areas.weights(anomaly_map.shape)
     return np.where(left_out, np.float32(0), weighted)
 
@@ -215,7 +222,7 @@ class Visibility:
 
 
 def is_partly_out(missing: Any, inspected: Any, area: int) -> Any:
-    """Return whether parts are partly out of view: `area` pixels or more missing, or fewer than `area` inspected.
+    """Whether parts are partly out of view: `area` pixels or more missing, or fewer than `area` inspected.
 
     missing, inspected: pixels of one part or as arrays of several.
     """
@@ -234,7 +241,7 @@ def assemble(
     quality_range: QualityRange | None = None,
     name_type: Callable[[tuple[Region, ...]], tuple[str, float] | None] | None = None,
 ) -> Verdict:
-    """Return the one place where findings become a verdict, for the page, the command line and the recipe.
+    """The one place where findings become a verdict, for the page, the command line and the recipe.
 
     anomaly_map: (H, W) float32, of the photo as placed, returned by `inspected`; view: which of its pixels are judged;
     area: the smallest that counts, in pixels of the map; quality: of the picture as the network sees it; quality_range:
@@ -273,7 +280,7 @@ def assemble(
 
 
 def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict:
-    """Return the verdict on a photo in which the part was not found, with an empty map of `size`."""
+    """The verdict on a photo in which the part was not found, with an empty map of `size`."""
     nothing = np.zeros(size, np.float32)
     everything = np.ones(size, bool)
     return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, uninspected=everything)

@@ -7,5 +7,5 @@ AT_A_DESK = 20
 
 
 def examples(count: int) -> int:
-    """Return the count with CI=true, at most AT_A_DESK otherwise."""
+    """The count with CI=true, at most AT_A_DESK otherwise."""
     return count if THOROUGH else min(count, AT_A_DESK)

@@ -44,6 +44,8 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path} imports relatively"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names |= {name.value for name in node.args if isinstance(name, ast.Constant)}
     return names
 
 
@@ -53,6 +55,8 @@ def faults(name: str, path: Path) -> list[str]:
         return [f"{name} has no place in the list of rooms"]
     imports = []
     for other in imported(path):
+        if other.split(".")[0] in {"benchmarks", "tests"}:
+            imports.append(f"{name} imports {other}, which is not shipped")
         room = other.split(".")[1] if other.startswith("inspect_core.") else package
         if ROOMS.index(room) < ROOMS.index(package):
             imports.append(f"{name} imports {other}, which lies above it")

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _faults(figures: dict[str, Any], tolerance: float) -> list[str]:
-    """Return what is not as it must be, in sentences."""
+    """What is not as it must be, in sentences."""
     sentences = []
     for part, methods in figures["agreement"].items():
         for method, compared in methods.items():
@@ -64,7 +64,7 @@ def _faults(figures: dict[str, Any], tolerance: float) -> list[str]:
 
 
 def _card(device: str) -> dict[str, str]:
-    """Return the name and the driver of the device."""
+    """The name and the driver of the device."""
     if device == "cpu":
         return {"device": "the CPU", "driver": "none"}
     import torch

@@ -68,7 +68,7 @@ def _compared(here: tuple[Study, float], there: tuple[Study, float]) -> dict[str
 
 
 def bits_agree(backbone: Backbone) -> bool:
-    """Return whether photos have equal features, to the bit, in a full batch, backwards, alone and in the last one."""
+    """Whether photos have equal features, to the bit, in a full batch, backwards, alone and in the last one."""
     channels = sum(backbone.tap_channels)
     columns = np.linalg.qr(np.random.default_rng(0).standard_normal((channels, min(channels, 64))))[0]
     extractor = FeatureExtractor(backbone, (32, 32), (PatchFeatureSpec(backbone.taps, columns.astype(np.float32)),))

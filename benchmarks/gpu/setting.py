@@ -41,7 +41,7 @@ class Clock:
     began: float = field(default_factory=time.monotonic)
 
     def allows(self, what: str, seconds: float) -> bool:
-        """Return whether something that takes about so long still fits; it is noted where it does not."""
+        """Whether something that takes about so long still fits; it is noted where it does not."""
         fits = time.monotonic() - self.began + seconds <= self.seconds
         if not fits:
             self.left_out.append(what)

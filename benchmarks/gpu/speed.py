@@ -59,7 +59,7 @@ def write_photos(folder: Path, count: int, side: int) -> Dataset:
 
 
 def network(name: str, device: str, scratch: Path) -> Backbone:
-    """Return a network of the catalogue, or of timm, on a device; all but LITE with weights that are drawn."""
+    """A network of the catalogue, or of timm, on a device; all but LITE with weights that are drawn."""
     if name == LITE:
         return load(name, device=device)
     spec, side = spec_of(name, has_weights=True), 224 if name.startswith("vit") else 256
@@ -72,7 +72,7 @@ def network(name: str, device: str, scratch: Path) -> Backbone:
 
 
 def rates(backbone: Backbone, photos: Sequence[PhotoFile], store: FeatureStore) -> dict[str, float | None]:
-    """Return photos a second from file to features and from file to verdict, one at a time and in full batches, and
+    """Photos a second from file to features and from file to verdict, one at a time and in full batches, and
     what was busy meanwhile.
     """
     order = Split(tuple(photos[:TAUGHT]), (), tuple(photos[TAUGHT : TAUGHT + 10]))
@@ -97,7 +97,7 @@ def rates(backbone: Backbone, photos: Sequence[PhotoFile], store: FeatureStore) 
 
 
 def taught(device: str, dataset: Dataset, count: int, store: FeatureStore) -> dict[str, float | None]:
-    """Return the seconds in which so many photos are taught, product check included, and peaks of memory."""
+    """The seconds in which so many photos are taught, product check included, and peaks of memory."""
     good = dataset.good[:count]
     order = TeachingConfig("timing", Split(good, (), ()), method="mahalanobis", device=device)
     on_gpu = device != "cpu"
@@ -111,7 +111,7 @@ def taught(device: str, dataset: Dataset, count: int, store: FeatureStore) -> di
 
 
 def measured(device: str, setting: GpuSetting, clock: Clock, bits: Callable[[Backbone], bool]) -> dict[str, dict]:
-    """Return by device (the CPU beside it) and network its rates and whether its bits agree, and the fits."""
+    """By device (the CPU beside it) and network its rates and whether its bits agree, and the fits."""
     figures: dict[str, dict] = {}
     with tempfile.TemporaryDirectory(prefix="loupe-gpu-") as folder:
         scratch = Path(folder)
@@ -169,7 +169,7 @@ def busy(device: torch.device) -> Iterator[Busy]:
 
 
 def _rate(results: Iterator[object]) -> float:
-    """Return how many results a second come, for LONG seconds or until all have come."""
+    """How many results a second come, for LONG seconds or until all have come."""
     began, count = time.perf_counter(), 0
     for _ in results:
         count += 1

@@ -19,7 +19,7 @@ def write(folder: Path = RESULTS) -> None:
 
 
 def contents_of(result: dict) -> str:
-    """Return the Markdown of a result: rates by network and device, fits, agreement, machine."""
+    """The Markdown of a result: rates by network and device, fits, agreement, machine."""
     figures, machine = result["figures"], result["machine"]
     columns = ("photos at once", "one at a time", "to features", "to verdict", "GPU busy", "cores busy", "same bits")
     lines = [f"| network | device | {' | '.join(columns)} |", "| --- " * (2 + len(columns)) + "|"]
@@ -43,7 +43,7 @@ def contents_of(result: dict) -> str:
 
 
 def agreement_lines(agreement: dict[str, dict[str, dict[str, float]]]) -> list[str]:
-    """Return the Markdown of what changes between the CPU and the device, by method over all parts."""
+    """The Markdown of what changes between the CPU and the device, by method over all parts."""
     lines = ["| method | parts | verdicts changed | largest relative difference of a score |", "| --- " * 4 + "|"]
     for method in dict.fromkeys(method for of_part in agreement.values() for method in of_part):
         compared = [of_part[method] for of_part in agreement.values() if method in of_part]

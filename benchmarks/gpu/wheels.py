@@ -27,7 +27,7 @@ MOST_BYTES = 60_000_000
 
 
 def needed() -> list[str]:
-    """Return name==version of every package that is carried."""
+    """name==version of every package that is carried."""
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     pinned = [line.strip() for line in lines if re.match(r"[a-z]", line)]
     chosen = [line for line in pinned if line.partition("==")[0] not in THERE | NOT_NEEDED]
@@ -68,7 +68,7 @@ _unpacked: list[tempfile.TemporaryDirectory] = []
 
 
 def _fits(wheel: Path) -> bool:
-    """Return whether a wheel is for this Python: pure, of the stable interface, or compiled for it."""
+    """Whether a wheel is for this Python: pure, of the stable interface, or compiled for it."""
     python, interface, platform = wheel.stem.split("-")[-3:]
     here = f"cp{sys.version_info.major}{sys.version_info.minor}"
     machine = sysconfig.get_platform().rpartition("-")[2]

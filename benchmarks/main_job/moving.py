@@ -232,7 +232,7 @@ def _other_stops(scored: ScoredPhotos, view: int = 0) -> Iterator[int]:
 
 
 def _moved(fitted: Study) -> dict[str, dict[str, float]]:
-    """Return the values of each move by its name."""
+    """The values of each move by its name."""
     if fitted.method == "kernel_pca":
         return {"preview": {"sigma": 1.5 * fitted.results.views[0].detector.kernel.sigma}}
     return {f"preview_{M}": {"gamma": 2.0, "M": M} for M in FEATURES}

@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def means(figures: Mapping[str, Mapping[str, dict]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return by set and detector image AUROC, AUPRO, and at the review limit good photos stopped, defects missed and
+    """By set and detector image AUROC, AUPRO, and at the review limit good photos stopped, defects missed and
     the balanced accuracy given away against the best limit there could be.
     """
     results: dict[str, dict[str, dict[str, float]]] = {}

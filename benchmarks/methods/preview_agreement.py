@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def compared(study: Study, move: dict[str, float]) -> dict[str, float]:
-    """Return how the preview of a move differs from the fit."""
+    """How the preview of a move differs from the fit."""
     view = next(i for i, view in enumerate(study.results.views) if view.definition.refit_parameters)
     sample = PatchSample.from_study(study, view=view)
     run = PreviewRun(move, study.photos, 0, study.live)

@@ -39,7 +39,7 @@ PATCHES, BANK, COMPONENTS = 20_000, 4_096, 28
 
 @cache
 def photos(folder: Path) -> tuple[list[str], Tensor, np.ndarray]:
-    """Return the commutator of every photo, its features (n, h, w, d), and its mask (n, H, W)."""
+    """The commutator of every photo, its features (n, h, w, d), and its mask (n, H, W)."""
     backbone = load("efficientnet_lite0", taps="outputs", size=SIZE)
     extractor = FeatureExtractor(backbone, GRID, (PatchFeatureSpec(backbone.taps),))
     samples = [*scan(folder).good, *scan(folder).defects]
@@ -79,7 +79,7 @@ def _measured(options: argparse.Namespace, errors_of: Callable[[Tensor, Tensor, 
 
 
 def _errors(learned: Tensor, test: Tensor, seed: int) -> dict[str, Tensor]:
-    """Return (n, h, w) errors of the judged photos under each detector."""
+    """(n, h, w) errors of the judged photos under each detector."""
     d = learned.shape[-1]
     drawn = torch.randperm(learned[..., 0].numel(), generator=torch.Generator().manual_seed(seed))[:PATCHES]
     patches = learned.reshape(-1, d)[drawn]
@@ -93,7 +93,7 @@ def _errors(learned: Tensor, test: Tensor, seed: int) -> dict[str, Tensor]:
 
 
 def _located(learned: Tensor, test: Tensor, seed: int, *, k: int) -> dict[str, Tensor]:
-    """Return the errors by localized Gaussians of k channels, mixed and sampled."""
+    """The errors by localized Gaussians of k channels, mixed and sampled."""
     columns = {"semi-orthogonal": mahalanobis.semi_orthogonal, "sampled": mahalanobis.sampled}
     return {
         title: mahalanobis.fit(learned, projection=draw_columns(learned.shape[-1], k, seed=seed)).score(test)

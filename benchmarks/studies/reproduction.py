@@ -58,13 +58,13 @@ def word(holds: bool) -> str:
 
 
 def each(rows: Rows, better: str, worse: str) -> tuple[str, str]:
-    """Return the verdict on "better scores above worse on every set", and the sets on which it does not."""
+    """The verdict on "better scores above worse on every set", and the sets on which it does not."""
     against = [name for name, row in rows.items() if not row[better] > row[worse]]
     return word(not against), f"not on {', '.join(against)}" if against else f"on all of {', '.join(rows)}"
 
 
 def by_mean(rows: Rows, better: str, worse: str) -> tuple[str, str, str]:
-    """Return ours, the verdict by the means over the sets, as the papers claim it, and on which sets it is so."""
+    """Ours, the verdict by the means over the sets, as the papers claim it, and on which sets it is so."""
     means = [float(np.mean([row[name] for row in rows.values()])) for name in (better, worse)]
     sets = "; ".join(f"{name} {number(row[better])}, {number(row[worse])}" for name, row in rows.items())
     return f"{number(means[0])} and {number(means[1])}; {sets}", word(means[0] > means[1]), each(rows, better, worse)[1]

@@ -19,14 +19,14 @@ def override(log: AuditLog, *, product: str, recipe: str, reason: str, user: str
 
 
 def last(log: AuditLog, recipe: str) -> LogEntry | None:
-    """Return the latest challenge or override of a recipe, by its digest. Raises LogError."""
+    """The latest challenge or override of a recipe, by its digest. Raises LogError."""
     kinds = (CHALLENGE, CHALLENGE_OVERRIDE)
     entries = [entry for kind in kinds for entry in log.entries(kind=kind, recipe=recipe, newest=1)]
     return max(entries, key=lambda entry: entry.number, default=None)
 
 
 def why_blocked(log: AuditLog, recipe: str) -> str | None:
-    """Return why `watch` is blocked for a recipe with challenge parts, and the remedy; None if not. Raises LogError."""
+    """Why `watch` is blocked for a recipe with challenge parts, and the remedy; None if not. Raises LogError."""
     entry = last(log, recipe)
     if entry is None:
         return "its challenge has never been run here; run the challenge first"

@@ -16,7 +16,7 @@ _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 def limits_changed(
     old: Limits | None, new: Limits, *, product: str, recipe: str, reason: str, user: str
 ) -> NewLogEntry | None:
-    """Return the entry for a saved recipe; None when its limits are those of the recipe it follows.
+    """The entry for a saved recipe; None when its limits are those of the recipe it follows.
 
     old: of that recipe, None for the first one; recipe: digest of the saved one, which is recorded once.
     """
@@ -27,27 +27,27 @@ def limits_changed(
 
 
 def override(inspection: Inspection, verdict: VerdictWord, *, reason: str, user: str) -> NewLogEntry:
-    """Return the operator's verdict on an inspection, whose entry stays as it is. Raises ValueError for no reason."""
+    """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError for no reason."""
     facts = {"entry": inspection.number, "name": inspection.name, "digest": inspection.digest}
     facts |= {"original": inspection.verdict, "verdict": verdict, "reason": require_reason(reason)}
     return NewLogEntry(kinds.OVERRIDE, facts, user, inspection.product, inspection.recipe)
 
 
 def relabelled(name: str, digest: str, before: str, after: str, *, product: str, recipe: str, user: str) -> NewLogEntry:
-    """Return what the engineer says a part is, good or a defect type, with its former label; digest: its photo's."""
+    """What the engineer says a part is, good or a defect type, with its former label; digest: its photo's."""
     facts = {"name": name, "digest": digest, "before": before, "after": after}
     return NewLogEntry(kinds.RELABELLED, facts, user, product, recipe)
 
 
 def limits_in_words(limits: Limits) -> str:
-    """Return one limit, or both."""
+    """One limit, or both."""
     if limits.review == limits.reject:
         return f"reject above {limits.reject:.4g}"
     return f"review above {limits.review:.4g}, reject above {limits.reject:.4g}"
 
 
 def describe_entry(entry: LogEntry) -> str:
-    """Return an entry in one line of words, without its reason."""
+    """An entry in one line of words, without its reason."""
     try:
         return _in_words(entry.kind, entry.facts)
     except (ArithmeticError, AttributeError, TypeError, ValueError):

@@ -123,7 +123,7 @@ class Database:
             yield connection
 
     def unprotected(self) -> list[str]:
-        """Return what is wrong with the triggers now, or was when the log was opened, in plain words, one each."""
+        """What is wrong with the triggers now, or was when the log was opened, in plain words, one each."""
         with self.reading() as connection:
             now = triggers.problems(connection)
         return list(dict.fromkeys([*(f"{problem} when the log was opened" for problem in self._mended), *now]))

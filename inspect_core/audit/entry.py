@@ -49,7 +49,7 @@ class NewLogEntry:
     key: str | None = None
 
     def stored(self) -> dict[str, Any]:
-        """Return its columns as stored: facts as canonical JSON, without characters that a database refuses.
+        """Its columns as stored: facts as canonical JSON, without characters that a database refuses.
 
         Raises ValueError for an unknown kind, no user, a key that is too long, facts that are not JSON or not finite.
         """
@@ -89,23 +89,23 @@ class LogEntry:
 
 
 def canonical(value: object) -> str:
-    """Return JSON text, keys sorted, in ASCII. Raises ValueError or TypeError for what is not JSON or not finite."""
+    """JSON text, keys sorted, in ASCII. Raises ValueError or TypeError for what is not JSON or not finite."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest_of(columns: Mapping) -> str:
-    """Return SHA-256 over canonical JSON of COLUMNS; works for any values, as a changed row may hold."""
+    """SHA-256 over canonical JSON of COLUMNS; works for any values, as a changed row may hold."""
     text = json.dumps({name: columns[name] for name in COLUMNS}, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def require_reason(reason: str) -> str:
-    """Return a reason without the blanks around it. Raises ValueError for an empty one."""
+    """A reason without the blanks around it. Raises ValueError for an empty one."""
     if not reason.strip():
         raise ValueError("a reason is required; explain briefly why")
     return reason.strip()
 
 
 def storable(text: str | None) -> str | None:
-    """Return text that every database takes: NUL and invalid UTF-8 are written as escapes."""
+    """Text that every database takes: NUL and invalid UTF-8 are written as escapes."""
     return text and text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

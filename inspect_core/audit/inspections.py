@@ -72,7 +72,7 @@ class Inspection:
 
 
 def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
-    """Return the inspection of an entry, with its override; values missing in its facts are empty or None.
+    """The inspection of an entry, with its override; values missing in its facts are empty or None.
 
     The reason names what is there and is no number.
     """
@@ -90,7 +90,7 @@ def of_entry(entry: LogEntry, overridden: LogEntry | None = None) -> Inspection:
 
 
 def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int) -> list[Inspection]:
-    """Return the inspections of a period, latest first, at most `most`, with their last override. Raises LogError."""
+    """The inspections of a period, latest first, at most `most`, with their last override. Raises LogError."""
     overrides = {str(entry.facts.get("entry")): entry for entry in log.entries(kind=OVERRIDE, since=since)}
     entries = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
     return [of_entry(entry, overrides.get(str(entry.number))) for entry in entries]
@@ -99,14 +99,14 @@ def read(log: AuditLog, *, since: datetime | None = None, until: datetime | None
 def other_entries(
     log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
 ) -> list[LogEntry]:
-    """Return all entries of that period except inspections, the latest first. Raises LogError."""
+    """All entries of that period except inspections, the latest first. Raises LogError."""
     kinds = (kind for kind in KINDS if kind != INSPECTION)
     entries = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
     return sorted(entries, key=lambda entry: -entry.number)[:most]
 
 
 def counts(inspections: Iterable[Inspection]) -> Counter[str]:
-    """Return the number of inspections by final verdict."""
+    """The number of inspections by final verdict."""
     return Counter(inspection.final_verdict for inspection in inspections)
 
 
@@ -116,7 +116,7 @@ def verdicts_at_limits(inspections: Sequence[Inspection]) -> dict[int, Counter[s
 
 
 def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection]]:
-    """Return the parts that were finally not accepted, by defect type, the most frequent first.
+    """The parts that were finally not accepted, by defect type, the most frequent first.
 
     Those without a type are counted by the reason: stopped by the product check, or no defect type named.
     """
@@ -128,6 +128,6 @@ def defect_types(inspections: Iterable[Inspection]) -> dict[str, list[Inspection
 
 
 def _number(value: object) -> float | None:
-    """Return the value if it is a number that a float can hold."""
+    """The value if it is a number that a float can hold."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number and abs(value) <= sys.float_info.max else None

@@ -11,7 +11,7 @@ DRAFT, APPROVED, RETIRED = "draft", "approved", "retired"
 
 
 def states(log: AuditLog) -> dict[str, str]:
-    """Return the state of every recipe that is no longer a draft, by its digest. Raises LogError."""
+    """The state of every recipe that is no longer a draft, by its digest. Raises LogError."""
     return _read(log)[0]
 
 
@@ -21,7 +21,7 @@ def state_of(log: AuditLog, digest: str) -> str:
 
 
 def approved(log: AuditLog, product: str) -> str | None:
-    """Return digest of the version of a product that is in force; None without one. Raises LogError."""
+    """Digest of the version of a product that is in force; None without one. Raises LogError."""
     return _read(log)[1].get(storable(product))
 
 
@@ -31,7 +31,7 @@ def released(log: AuditLog, release: str, *, recipe: str, product: str, user: st
 
 
 def releases(log: AuditLog, digest: str) -> list[str]:
-    """Return the exports of a recipe that are recorded, the first one first. Raises LogError."""
+    """The exports of a recipe that are recorded, the first one first. Raises LogError."""
     recorded_releases = (entry.facts.get("release") for entry in log.entries(kind=EXPORT, recipe=digest))
     return list(dict.fromkeys(release for release in recorded_releases if isinstance(release, str)))
 
@@ -60,7 +60,7 @@ def retire(log: AuditLog, digest: str, *, product: str, reason: str, user: str) 
 
 
 def approval(log: AuditLog, digest: str) -> str:
-    """Return the state of a recipe with who gave it, when and why: "approved by Ana on 2026-11-27: new lamp".
+    """The state of a recipe with who gave it, when and why: "approved by Ana on 2026-11-27: new lamp".
 
     Raises LogError.
     """
@@ -72,7 +72,7 @@ def approval(log: AuditLog, digest: str) -> str:
 
 
 def history(log: AuditLog, digest: str) -> list[LogEntry]:
-    """Return its changes of state, the first one first. Raises LogError."""
+    """Its changes of state, the first one first. Raises LogError."""
     return [*log.entries(kind=RECIPE_STATE, recipe=digest)]
 
 
@@ -92,5 +92,5 @@ def _read(log: AuditLog) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def state_entry(state: str, recipe: str, product: str, reason: str, user: str, **facts: object) -> NewLogEntry:
-    """Return the entry by which a recipe, named by its digest, gets a state; facts: "releases", its exports."""
+    """The entry by which a recipe, named by its digest, gets a state; facts: "releases", its exports."""
     return NewLogEntry(RECIPE_STATE, {"state": state, "reason": reason} | facts, user, product, recipe)

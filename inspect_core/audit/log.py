@@ -90,13 +90,13 @@ class AuditLog:
         return [_entry(row) for row in recorded]
 
     def find(self, key: str) -> LogEntry | None:
-        """Return the entry recorded under this key."""
+        """The entry recorded under this key."""
         with self._database.reading() as connection:
             existing_rows = _rows_by_key(connection, [storable(key)])
         return next(map(_entry, existing_rows.values()), None)
 
     def head(self) -> tuple[int, str]:
-        """Return number and digest of the last entry; (0, "") for an empty log."""
+        """Number and digest of the last entry; (0, "") for an empty log."""
         with self._database.reading() as connection:
             head = _head(connection, sa.select(HEAD))
         return head["number"], head["digest"]
@@ -131,7 +131,7 @@ class AuditLog:
             remaining = None if remaining is None else remaining - len(rows)
 
     def verify(self, noted: str | None = None) -> list[str]:
-        """Return the problems of the log in plain words, one each; empty when it is sound.
+        """The problems of the log in plain words, one each; empty when it is sound.
 
         noted: a digest that was noted elsewhere, which must still be in the log. Writers need not stop meanwhile.
         """
@@ -184,7 +184,7 @@ def _rows_by_key(connection: sa.Connection, keys: list[str | None]) -> dict[str 
 
 
 def _chained(columns: Row, last: Mapping) -> list[Row]:
-    """Return the row of an entry after `last`; if the clock was set back, preceded by one that says so."""
+    """The row of an entry after `last`; if the clock was set back, preceded by one that says so."""
     now = _now()
     new_rows = [columns]
     time = _in_utc(now)
@@ -203,7 +203,7 @@ def _chained(columns: Row, last: Mapping) -> list[Row]:
 
 
 def _broken(last: Mapping, row: Mapping) -> list[str]:
-    """Return the problem of a row that follows `last`."""
+    """The problem of a row that follows `last`."""
     number = row["number"]
     if not _positive(number):
         return [f"the number of entry {number!s:.20} was changed"]
@@ -251,7 +251,7 @@ def _positive(number: object) -> bool:
 
 
 def _is_time(text: object) -> bool:
-    """Return whether it is a time as the log writes it."""
+    """Whether it is a time as the log writes it."""
     try:
         return isinstance(text, str) and datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

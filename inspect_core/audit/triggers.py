@@ -50,7 +50,7 @@ _BEFORE = 2
 
 
 def problems(connection: sa.Connection) -> list[str]:
-    """Return what the log's triggers lack, a sentence each; a log of an earlier version has its own."""
+    """What the log's triggers lack, a sentence each; a log of an earlier version has its own."""
     expected, first, actual = _expected_and_found(connection)
     if actual == first:
         return []
@@ -63,7 +63,7 @@ def problems(connection: sa.Connection) -> list[str]:
 
 
 def are_installed(connection: sa.Connection) -> bool:
-    """Return whether all of them are there, unaltered."""
+    """Whether all of them are there, unaltered."""
     expected, _, actual = _expected_and_found(connection)
     return all(actual.get(name) == trigger for name, trigger in expected.items())
 
@@ -88,7 +88,7 @@ def install_triggers(connection: sa.Connection) -> None:
 
 
 def _expected_and_found(connection: sa.Connection) -> tuple[dict, dict, dict]:
-    """Return by name, what must be there, what an earlier version had, and what is there."""
+    """By name, what must be there, what an earlier version had, and what is there."""
     if connection.dialect.name == "sqlite":
         trigger_filter = "type = 'trigger' AND tbl_name IN ('audit_entries', 'audit_head')"
         actual = dict(

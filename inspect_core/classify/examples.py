@@ -48,7 +48,7 @@ class LabelledSample:
         return cls(classes, scale, (points / scale, numbers), calibration, *np.random.SeedSequence(seed).spawn(2))
 
     def split(self) -> tuple[Part, Part]:
-        """Return the examples to fit and the ones to choose with."""
+        """The examples to fit and the ones to choose with."""
         if self.held_out is not None:
             return self.all, self.held_out
         points, numbers = self.all
@@ -57,7 +57,7 @@ class LabelledSample:
 
 
 def as_points(x: ArrayLike, *, name: str = "x", width: int | None = None) -> np.ndarray:
-    """Return features as float64 (n, d).
+    """Features as float64 (n, d).
 
     Raises ValueError for any other number of axes, a width other than `width` and a NaN or infinite value, naming its
     first row.
@@ -76,7 +76,7 @@ def as_points(x: ArrayLike, *, name: str = "x", width: int | None = None) -> np.
 
 
 def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels, sorted, and each example's place among them.
+    """The distinct labels, sorted, and each example's place among them.
 
     y: `count` hashable labels that sort together. Returns classes (C,), of the labels' own type or object, and numbers
     (n,) intp. Raises ValueError for a wrong count, and for labels that cannot be distinguished or sorted.
@@ -100,7 +100,7 @@ def as_classes(y: Iterable, *, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def as_known_classes(y: Iterable, classes: np.ndarray, *, count: int, name: str) -> np.ndarray:
-    """Return each label's place in `classes`, (n,) intp. Raises ValueError for a label that is not among them."""
+    """Each label's place in `classes`, (n,) intp. Raises ValueError for a label that is not among them."""
     number = {label: i for i, label in enumerate(classes.tolist())}
     labels = _as_list(y, count=count, name=name)
     unknown = [label for label in labels if label not in number]
@@ -113,7 +113,7 @@ def as_known_classes(y: Iterable, classes: np.ndarray, *, count: int, name: str)
 
 
 def label_array(labels: list) -> np.ndarray:
-    """Return (C,) labels in their own type if NumPy keeps them distinct and unchanged, else as objects."""
+    """(C,) labels in their own type if NumPy keeps them distinct and unchanged, else as objects."""
     array = np.array(labels) if len({type(label) for label in labels}) == 1 else None
     if array is None or array.ndim != 1 or array.tolist() != labels:
         array = np.empty(len(labels), dtype=object)
@@ -122,7 +122,7 @@ def label_array(labels: list) -> np.ndarray:
 
 
 def hold_out(numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a random fifth of the examples, (n,) bool, that leaves every class at least one example.
+    """A random fifth of the examples, (n,) bool, that leaves every class at least one example.
 
     numbers: (n,) class numbers. Raises ValueError when every class has one example only.
     """

@@ -27,7 +27,7 @@ class Forest:
     share: np.ndarray
 
     def codes(self, x: np.ndarray) -> np.ndarray:
-        """Return the leaf each sample reaches in each tree: (n, d) -> (n, B) int32, counted from the tree's root.
+        """The leaf each sample reaches in each tree: (n, d) -> (n, B) int32, counted from the tree's root.
 
         A sample goes left when its feature, rounded to float32, is at most the float64 threshold: scikit-learn's own
         rule, so the leaves are the ones scikit-learn's `apply` gives.
@@ -40,7 +40,7 @@ class Forest:
         return leaves
 
     def proba(self, x: np.ndarray) -> np.ndarray:
-        """Return the forest's own posterior, the mean over trees of the leaf's class shares: (n, d) -> (n, C)."""
+        """The forest's own posterior, the mean over trees of the leaf's class shares: (n, d) -> (n, C)."""
         total = np.zeros((len(x), self.share.shape[1]))
         for leaf, root in zip(self.codes(x).T, self.roots, strict=True):
             total += self.share[root + leaf]
@@ -51,12 +51,12 @@ class Forest:
         return forest_kernel(codes_a, codes_b)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return everything `from_arrays` needs, by the names of the fields."""
+        """Everything `from_arrays` needs, by the names of the fields."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], *, width: int) -> "Forest":
-        """Return the forest on (n, width) samples that `arrays()` came from; other keys are ignored.
+        """The forest on (n, width) samples that `arrays()` came from; other keys are ignored.
 
         Raises ValueError for a node with a feature that does not exist, or whose children are not two nodes after it:
         evaluating such a tree might never end.

@@ -56,11 +56,11 @@ class KernelDensityClassifier:
         return posterior(self.log_ratio[nearest] + log_normal[:, None], self.constant, self.prior)
 
     def predict(self, x: ArrayLike) -> np.ndarray:
-        """Return the likeliest label of each sample, the first of equals: (n, d) -> (n,). Raises as `predict_proba`."""
+        """The likeliest label of each sample, the first of equals: (n, d) -> (n,). Raises as `predict_proba`."""
         return self.classes[self.predict_proba(x).argmax(axis=1)]
 
     def parent_proba(self, x: ArrayLike) -> np.ndarray:
-        """Return the posterior of the forest or net alone: (n, d) -> (n, C). Raises as `predict_proba`."""
+        """The posterior of the forest or net alone: (n, d) -> (n, C). Raises as `predict_proba`."""
         return self.parent.proba(self._scaled(x))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -71,7 +71,7 @@ class KernelDensityClassifier:
         return arrays_by_name | self.parent.arrays()
 
     def params(self) -> dict:
-        """Return all values that are not arrays; JSON-able when the labels are."""
+        """All values that are not arrays; JSON-able when the labels are."""
         params = {"classes": self.classes.tolist(), "power": self.power, "lam": self.lam, "euclidean": self.euclidean}
         if isinstance(self.parent, Forest):
             return params | {"parent": "forest"}
@@ -79,7 +79,7 @@ class KernelDensityClassifier:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], params: dict) -> "KernelDensityClassifier":
-        """Return the classifier that `arrays()` and `params()` came from; its posteriors are equal to the bit."""
+        """The classifier that `arrays()` and `params()` came from; its posteriors are equal to the bit."""
         if params["parent"] == "forest":
             parent = Forest.from_arrays(arrays, width=arrays["mu"].shape[1])
         else:
@@ -114,7 +114,7 @@ def fit_kdf(
     euclidean: bool = False,
     lam_undivided: bool = False,
 ) -> KernelDensityClassifier:
-    """Return kernel density forest: the parent is a random forest of `trees` trees.
+    """Kernel density forest: the parent is a random forest of `trees` trees.
 
     x: (n, d), divided inside by its largest norm. y: n hashable labels of one type.
     held_out: a random part of the same sample, (x, y), kept out of the fit to choose power and constant with. None
@@ -164,7 +164,7 @@ def fit_kdn(
     lam_undivided: bool = False,
     include_output: bool = False,
 ) -> KernelDensityClassifier:
-    """Return kernel density network: the parent is a ReLU net with `hidden` units per layer.
+    """Kernel density network: the parent is a ReLU net with `hidden` units per layer.
 
     The net trains until the held-out cross-entropy no longer falls; fitted again on all examples, it trains for as
     many epochs. Powers are tried from `NETWORK_POWERS`. include_output: the kernel's paths run to the output layer,
@@ -219,7 +219,7 @@ def _prior(numbers: np.ndarray, sample: LabelledSample) -> np.ndarray:
 def _choose(
     parent: Parent, sample: LabelledSample, train: Part, calibration: Part, settings: _Settings, powers: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the power with the least calibration error on the held-out examples, and log(b / log n) calibrated with
+    """The power with the least calibration error on the held-out examples, and log(b / log n) calibrated with
     it; what is given is not looked for, and log b takes the place of the constant.
     """
     if settings.power is not None and settings.log_b is not None:
@@ -243,7 +243,7 @@ def _choose(
 def _assemble(
     parent: Forest | ReluNet, sample: LabelledSample, part: Part, settings: _Settings, power: float, constant: float
 ) -> KernelDensityClassifier:
-    """Return the classifier on `part`, with the power and, unless log_b was given, the constant chosen before."""
+    """The classifier on `part`, with the power and, unless log_b was given, the constant chosen before."""
     gaussians, counts = _fit_gaussians(parent, sample, part, settings)
     return KernelDensityClassifier(
         parent=parent,

@@ -29,7 +29,7 @@ class PolytopeGaussians:
     codes: np.ndarray
 
     def log_density(self, parent: Parent, x: np.ndarray, *, euclidean: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest polytope of each sample and the log density there: (n, d) -> (n,) intp, (n,) float64.
+        """The nearest polytope of each sample and the log density there: (n, d) -> (n,) intp, (n,) float64.
 
         Nearest is the largest kernel between the sample's code and the polytope's, the first of equals; with
         `euclidean`, or where every kernel is 0, it is the smallest distance to a mean. A density too small for
@@ -63,7 +63,7 @@ class PolytopeGaussians:
 def fit_gaussians(
     parent: Parent, x: np.ndarray, y: np.ndarray, *, classes: int, lam: float, lam_undivided: bool
 ) -> tuple[PolytopeGaussians, np.ndarray]:
-    """Return mean and variance of the samples of each polytope, and their number by class.
+    """Mean and variance of the samples of each polytope, and their number by class.
 
     x: (n, d), y: (n,) class numbers. The variance is (sum of squares + lam) / n_r as in the paper, or with
     `lam_undivided` sum of squares / n_r + lam as in the authors' code. Returns the Gaussians and counts (R, C).
@@ -97,7 +97,7 @@ def log_class_ratios(parent: Parent, codes: np.ndarray, counts: np.ndarray, powe
 
 
 def _sums(values: np.ndarray, member: np.ndarray, polytopes: int) -> np.ndarray:
-    """Return (n, d) -> (polytopes, d), sums over each polytope's members."""
+    """(n, d) -> (polytopes, d), sums over each polytope's members."""
     order = np.argsort(member, kind="stable")
     starts = np.searchsorted(member[order], np.arange(polytopes))
     return np.add.reduceat(values[order], starts, axis=0)

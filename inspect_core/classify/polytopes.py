@@ -30,7 +30,7 @@ def number_polytopes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forest_kernel(leaves_a: np.ndarray, leaves_b: np.ndarray) -> np.ndarray:
-    """Return the share of the trees in which two samples reach the same leaf (equation 11).
+    """The share of the trees in which two samples reach the same leaf (equation 11).
 
     leaves_a: (n_a, B), leaves_b: (n_b, B), integer leaf numbers, tree by tree. Returns (n_a, n_b) float64 in 0 to 1.
     The work is n_a n_b B byte comparisons, in tiles that stay in cache: with hundreds of leaves a tree, a product of
@@ -56,7 +56,7 @@ def forest_kernel(leaves_a: np.ndarray, leaves_b: np.ndarray) -> np.ndarray:
 
 
 def network_kernel(codes_a: Sequence[np.ndarray], codes_b: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the share of the paths through a ReLU net on which two samples agree (equation 12).
+    """The share of the paths through a ReLU net on which two samples agree (equation 12).
 
     A path takes one unit from every layer, and two samples agree on it when each of its units is on for both or off
     for both; so the share of paths is the product over layers of the share of agreeing units.
@@ -80,7 +80,7 @@ def network_kernel(codes_a: Sequence[np.ndarray], codes_b: Sequence[np.ndarray])
 
 
 def _agreeing_trees(trees_a: np.ndarray, trees_b: np.ndarray) -> np.ndarray:
-    """Return (B, n_a), (B, n_b) with B <= 255 -> (n_a, n_b) uint8 counts."""
+    """(B, n_a), (B, n_b) with B <= 255 -> (n_a, n_b) uint8 counts."""
     count = np.zeros((trees_a.shape[1], trees_b.shape[1]), dtype=np.uint8)
     same = np.empty(count.shape, dtype=bool)
     for leaf_a, leaf_b in zip(trees_a, trees_b, strict=True):
@@ -90,7 +90,7 @@ def _agreeing_trees(trees_a: np.ndarray, trees_b: np.ndarray) -> np.ndarray:
 
 
 def _leaf_type(leaves_a: np.ndarray, leaves_b: np.ndarray) -> type:
-    """Return the narrowest type that keeps leaf numbers distinct: the comparison is limited by memory traffic."""
+    """The narrowest type that keeps leaf numbers distinct: the comparison is limited by memory traffic."""
     low = min(leaves_a.min(initial=0), leaves_b.min(initial=0))
     high = max(leaves_a.max(initial=0), leaves_b.max(initial=0))
     return np.uint16 if low >= 0 and high < 1 << 16 else np.int64

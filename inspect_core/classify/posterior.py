@@ -30,7 +30,7 @@ def fixed_constant(log_b: float, n: int) -> float:
 
 
 def calibrated_constant(log_density: np.ndarray, *, outlying: float = 0.0) -> float:
-    """Return a tenth of the density that all but a fraction `outlying` of the held-out samples reach under their
+    """A tenth of the density that all but a fraction `outlying` of the held-out samples reach under their
     likeliest class, as a logarithm: of the least density when 0. Ours; the paper has no such rule.
 
     log_density: (n, C). Samples whose density is too small for float64 are left out; -inf when none is left.

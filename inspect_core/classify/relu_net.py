@@ -21,7 +21,7 @@ class ReluNet:
     with_output: bool
 
     def codes(self, x: np.ndarray) -> np.ndarray:
-        """Return which units are on, pre-activation > 0, layer after layer: (n, d) -> (n, units) bool.
+        """Which units are on, pre-activation > 0, layer after layer: (n, d) -> (n, units) bool.
 
         Evaluated in float64, so that the signs of float32 weights' sums do not hang on the size of the batch.
         """
@@ -31,7 +31,7 @@ class ReluNet:
         return np.concatenate(on, axis=1)
 
     def proba(self, x: np.ndarray) -> np.ndarray:
-        """Return the net's own posterior, the softmax of its logits: (n, d) -> (n, C) float64."""
+        """The net's own posterior, the softmax of its logits: (n, d) -> (n, C) float64."""
         return _softmax(self._forward(x)[1])
 
     def kernel(self, codes_a: np.ndarray, codes_b: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ class ReluNet:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], *, with_output: bool) -> "ReluNet":
-        """Return the net that `arrays()` came from; other keys are ignored."""
+        """The net that `arrays()` came from; other keys are ignored."""
         layers = range(sum(name.startswith("W_") for name in arrays))
         return cls(tuple(arrays[f"W_{i}"] for i in layers), tuple(arrays[f"b_{i}"] for i in layers), with_output)
 

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
 
 
 def _without_memory(error: MemoryError | ImportError) -> str:
-    """Return why a verb could not be loaded or run: a library that does not fit into the memory fails to load."""
+    """Why a verb could not be loaded or run: a library that does not fit into the memory fails to load."""
     reason = shorten(str(error)) or type(error).__name__
     cause = "it needs more memory than it may have, or its installation is damaged"
     return f"{cause} ({reason}); free memory, or install Loupe again"

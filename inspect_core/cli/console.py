@@ -85,7 +85,7 @@ path_argument = argument(workspace.expand_path)
 
 
 def whole_argument(low: int, high: int) -> Callable[[str], int]:
-    """Return a whole number within bounds, both allowed, written in plain digits, as the type of an argument."""
+    """A whole number within bounds, both allowed, written in plain digits, as the type of an argument."""
 
     @argument
     def parse(text: str) -> int:
@@ -97,7 +97,7 @@ def whole_argument(low: int, high: int) -> Callable[[str], int]:
 
 
 def number_argument(low: float, high: float) -> Callable[[str], float]:
-    """Return a number within bounds, both allowed, as the type of an argument."""
+    """A number within bounds, both allowed, as the type of an argument."""
 
     @argument
     def parse(text: str) -> float:
@@ -120,7 +120,7 @@ def scale_argument(text: str) -> float:
 
 @argument
 def size_argument(text: str) -> tuple[int, int]:
-    """Return (height, width): 256 or 256x320."""
+    """(height, width): 256 or 256x320."""
     with suppress(ValueError):
         numbers = [int(part) for part in text.lower().split("x") if part.isascii() and part.isdigit()]
         if len(numbers) == text.lower().count("x") + 1 <= 2 and min(numbers) >= 1 and max(numbers) <= MAX_SIDE:

@@ -98,7 +98,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
-    """Return what the suggested limits do at the live values, in parts; without other good photos, to their own."""
+    """What the suggested limits do at the live values, in parts; without other good photos, to their own."""
     limits = study.default_limits()
     defect, flags = evaluated.defect, Flags(never_accepted=evaluated.never_accepted)
     good, good_flags = evaluated.scores[~defect], flags.select(~defect)
@@ -116,7 +116,7 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
 
 
 def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
-    """Return the live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
+    """The live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
     name = study.results.views[0].live_parameter
     if values and not name:
         raise ValueError(f"{study.method} has no live parameter; omit --ks")

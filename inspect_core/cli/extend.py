@@ -31,7 +31,7 @@ MOST_REJUDGED = 5000
 
 @argument
 def reason_argument(text: str) -> str:
-    """Return a reason in words, for argparse."""
+    """A reason in words, for argparse."""
     if not text.strip():
         raise ValueError("the reason is blank; say why the recipe may be saved")
     return text.strip()

@@ -31,7 +31,7 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
 
 
 def open_inspector(options: argparse.Namespace) -> Inspector:
-    """Return the recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
+    """The recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
 
     Raises ValueError and OSError, naming it, when it cannot be used.
     """
@@ -48,7 +48,7 @@ def open_inspector(options: argparse.Namespace) -> Inspector:
 
 
 def load_recipe(path: Path, *, device: str = "auto", download: bool = False, fused: bool = False) -> "LoadedRecipe":
-    """Return the recipe at `path`, with its backbone; `fused`: as one graph. Raises as `open_inspector`."""
+    """The recipe at `path`, with its backbone; `fused`: as one graph. Raises as `open_inspector`."""
     # Imported where they are used: an exported recipe needs none of them.
     from inspect_core.features.backbone_catalogue import spec_of
     from inspect_core.features.weights_download import download_weights

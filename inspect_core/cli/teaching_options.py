@@ -123,7 +123,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def load_dataset(options: argparse.Namespace) -> Dataset:
-    """Return the photos of the folder, except those to leave out; prints what was found."""
+    """The photos of the folder, except those to leave out; prints what was found."""
     samples = scan(options.folder, labels=options.labels)
     is_narrow = samples.is_narrow and options.window is None
     learned = None if options.window is None else options.window == LEARNED
@@ -147,7 +147,7 @@ def build_config(
     product_check: str,
     fused_product_check: bool = False,
 ) -> TeachingConfig:
-    """Return the order that the options describe; samples: of `load_dataset`; the others: fields of the order."""
+    """The order that the options describe; samples: of `load_dataset`; the others: fields of the order."""
     samples = load_dataset(options) if samples is None else samples
     calibration = {} if options.calibrate is None else {"calibrate": options.calibrate}
     parts = split(samples, seed=options.seed, blind=options.blind, **calibration)
@@ -186,7 +186,7 @@ def build_config(
 def teach_folder(
     options: argparse.Namespace, *, product_check: str, fused_product_check: bool = False
 ) -> TeachingResult:
-    """Return the folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
+    """The folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
     order = build_config(options, product_check=product_check, fused_product_check=fused_product_check)
     with worker_options.study_workers(options) as workers, progress_bar() as report:
         teaching_result = teach(order, feature_store(), report, workers)
@@ -205,7 +205,7 @@ def print_teaching_result(teaching_result: TeachingResult) -> None:
 
 @argument
 def detector_argument(text: str) -> str:
-    """Return a detector by name."""
+    """A detector by name."""
     methods_of(text)
     return text
 

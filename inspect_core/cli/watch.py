@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def seconds(text: str) -> float:
-    """Return a number of seconds above 0, for argparse."""
+    """A number of seconds above 0, for argparse."""
     if not (value := float(text)) > 0:
         raise ValueError
     return value

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def offers() -> list[str]:
-    """Return a line for each network worth having: what it is, and where it is or how to get it."""
+    """A line for each network worth having: what it is, and where it is or how to get it."""
     lines = []
     for name, offer in WORTH_HAVING.items():
         spec = spec_of(name, has_weights=True)

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def workers(options: argparse.Namespace) -> Generator[Executor | None]:
-    """Return the workers that the options ask for, None for this process; print them. Errors as `worker_selection`."""
+    """The workers that the options ask for, None for this process; print them. Errors as `worker_selection`."""
     certificates = worker_selection.certificates_of(options.tls_ca, options.tls_cert, options.tls_key)
     with worker_selection.workers(options.workers, options.cluster, certificates) as executor:
         if executor is not None:

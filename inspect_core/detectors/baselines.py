@@ -126,7 +126,7 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
 
 
 def spread_out(x: Tensor, count: int) -> Tensor:
-    """Return (count, d) rows of x (n, d) that leave no row far away, the most typical first; all when n <= count.
+    """(count, d) rows of x (n, d) that leave no row far away, the most typical first; all when n <= count.
 
     Greedy k-centre selection, as PatchCore makes its bank: always the row that is farthest from those taken, by the
     distance in at most SKETCH principal components of x. Raises ValueError for non-finite rows.
@@ -191,7 +191,7 @@ def _rows(x: Tensor | np.ndarray, dtype: torch.dtype) -> Tensor:
 
 
 def _largest(values: Tensor) -> Tensor:
-    """Return (n,) column of the largest value of each row, (n, m). On a CPU by NumPy, in a quarter of torch's time."""
+    """(n,) column of the largest value of each row, (n, m). On a CPU by NumPy, in a quarter of torch's time."""
     return torch.from_numpy(values.numpy().argmax(1)) if values.device.type == "cpu" else values.argmax(1)
 
 

@@ -12,7 +12,7 @@ def as_features(
     width: int | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """Return features as a gradient-free tensor of `dtype`, on the device they came on.
+    """Features as a gradient-free tensor of `dtype`, on the device they came on.
 
     features: (..., d), a tensor on any device or a NumPy array (then a CPU tensor comes out).
     Raises ValueError naming the first offending row when a value is NaN or infinite, when there is no feature

@@ -72,13 +72,13 @@ class KernelPCA:
         return self._scores(z, [min(int(q), self.rank) for q in qs])
 
     def ceiling(self, q: int) -> float:
-        """Return the value that p tends to under a Gaussian kernel for a patch far from every training sample."""
+        """The value that p tends to under a Gaussian kernel for a patch far from every training sample."""
         grand_mean = self.row_mean.mean()
         components = (grand_mean - self.row_mean) @ self.alpha[:, : min(q, self.rank)]
         return float(2 + grand_mean - components.square().sum())
 
     def arrays(self) -> dict[str, Tensor]:
-        """Return x (n, d), alpha (n, rank), row_mean (n,), eigenvalues (rank,), all float64."""
+        """x (n, d), alpha (n, rank), row_mean (n,), eigenvalues (rank,), all float64."""
         return {"x": self.x, "alpha": self.alpha, "row_mean": self.row_mean, "eigenvalues": self.eigenvalues}
 
     def params(self) -> dict:
@@ -87,7 +87,7 @@ class KernelPCA:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "KernelPCA":
-        """Return the model that `arrays` and `params` describe; its scores are bit-equal on the same device.
+        """The model that `arrays` and `params` describe; its scores are bit-equal on the same device.
 
         Raises ValueError for a q above the rank.
         """
@@ -135,7 +135,7 @@ class KernelPCA:
 
 
 def fit(x: Tensor | np.ndarray, *, sigma: float, q: int | None = None) -> KernelPCA:
-    """Return kernel PCA with the Gaussian kernel exp(-‖a - b‖² / (2 σ²)).
+    """Kernel PCA with the Gaussian kernel exp(-‖a - b‖² / (2 σ²)).
 
     x: (..., d) good samples, at most 20,000 rows. sigma: in units of the features (`suggest_sigma`). q: components
     kept, at most the rank; None takes `suggest_q` of the spectrum.
@@ -145,17 +145,17 @@ def fit(x: Tensor | np.ndarray, *, sigma: float, q: int | None = None) -> Kernel
 
 
 def fit_linear(x: Tensor | np.ndarray, *, q: int | None = None) -> KernelPCA:
-    """Return kernel PCA with k(a, b) = a · b: PCA's squared reconstruction error. Arguments and errors as `fit`."""
+    """Kernel PCA with k(a, b) = a · b: PCA's squared reconstruction error. Arguments and errors as `fit`."""
     return _fit(x, PolynomialKernel(degree=1, offset=0.0), q=q)
 
 
 def fit_polynomial(x: Tensor | np.ndarray, *, degree: int, offset: float = 1.0, q: int | None = None) -> KernelPCA:
-    """Return kernel PCA with k(a, b) = (a · b + offset)^degree. Raises as `fit`, and for degree < 1 or offset < 0."""
+    """Kernel PCA with k(a, b) = (a · b + offset)^degree. Raises as `fit`, and for degree < 1 or offset < 0."""
     return _fit(x, PolynomialKernel(degree, float(offset)), q=q)
 
 
 def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
-    """Return a starting kernel width: a third of the median distance between pairs of 1,000 samples drawn without
+    """A starting kernel width: a third of the median distance between pairs of 1,000 samples drawn without
     replacement, or, if that is larger, their median distance to the nearest other.
 
     x: (..., d). A narrower kernel finds a strange sample like none of them, and all such have one score. Raises
@@ -173,7 +173,7 @@ def suggest_sigma(x: Tensor | np.ndarray, *, seed: int = 0) -> float:
 
 
 def suggest_q(eigenvalues: Tensor | np.ndarray, *, fraction: float = 0.9999) -> int:
-    """Return the fewest components whose eigenvalues reach `fraction` of their sum; 0 for an empty spectrum.
+    """The fewest components whose eigenvalues reach `fraction` of their sum; 0 for an empty spectrum.
 
     eigenvalues: (rank,) largest first. Raises ValueError when fraction is not in (0, 1].
     """

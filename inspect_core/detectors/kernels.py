@@ -9,7 +9,7 @@ from inspect_core.detectors.checks import require_positive
 
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    """Return ‖a_i - b_j‖² as (n_a, n_b) for a (n_a, d) and b (n_b, d), one matrix product, about the mean of b.
+    """‖a_i - b_j‖² as (n_a, n_b) for a (n_a, d) and b (n_b, d), one matrix product, about the mean of b.
 
     Centring keeps the rounding to that of the spread of the points, not of their distance from the origin; what is left
     of it is below 1e-15 of the largest square.

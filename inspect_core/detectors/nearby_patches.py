@@ -62,7 +62,7 @@ class NearbyPatches(Stored):
 
 
 def fit(patches: Tensor, *, components: int, reach: int) -> NearbyPatches:
-    """Return the detector of good photos (n, h, w, k): their patches in so many principal components, or in all.
+    """The detector of good photos (n, h, w, k): their patches in so many principal components, or in all.
 
     Eigenvectors of the covariance of all patches in float64, the largest first. Raises ValueError for non-finite
     patches and for none.
@@ -82,7 +82,7 @@ def fit(patches: Tensor, *, components: int, reach: int) -> NearbyPatches:
 
 
 def blocks_of(bank: Tensor, reach: int) -> list[Tensor]:
-    """Return (h, w, n, r) for each ROWS rows of the grid as (w, r + 1, m): -2 b over ‖b‖² of all patches in reach.
+    """(h, w, n, r) for each ROWS rows of the grid as (w, r + 1, m): -2 b over ‖b‖² of all patches in reach.
 
     m: of a column, the patches row by row, those beyond the border at FAR.
     """
@@ -97,7 +97,7 @@ def blocks_of(bank: Tensor, reach: int) -> list[Tensor]:
 
 
 def least_distances(z: Tensor, blocks: list[Tensor], reach: int) -> Tensor:
-    """Return the distance of each patch to the nearest in `blocks_of` a bank: (..., h, w, r) -> (..., h, w).
+    """The distance of each patch to the nearest in `blocks_of` a bank: (..., h, w, r) -> (..., h, w).
 
     As ‖z‖² - 2 z·b + ‖b‖², where a one beside z takes in ‖b‖² by the same product. Each column of the bank is compared
     with the columns of the photo in its reach, so the bank is read once.

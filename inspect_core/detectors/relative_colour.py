@@ -51,7 +51,7 @@ class RelativeColour(Stored):
 
 
 def fit(statistics: LocalGaussian, *, ridge: float) -> RelativeColour:
-    """Return the detector of good photos, given the statistics of their `over_mean`.
+    """The detector of good photos, given the statistics of their `over_mean`.
 
     The covariance of a place is its own plus the mean of all places plus ridge I: what a place was never seen to do,
     the part does elsewhere. Factored and inverted in float64. Raises ValueError for no photo.
@@ -72,10 +72,10 @@ def fit(statistics: LocalGaussian, *, ridge: float) -> RelativeColour:
 
 
 def over_mean(colours: Tensor) -> Tensor:
-    """Return the colours (..., h, w, c) of photos, each over its mean in the photo; 0 is black."""
+    """The colours (..., h, w, c) of photos, each over its mean in the photo; 0 is black."""
     return colours / colours.mean((-3, -2), keepdim=True).clamp_min(DARKEST)
 
 
 def distances(deviations: Tensor, whitening: Tensor) -> Tensor:
-    """Return the length of whitening (h, w, c, c) times deviations (..., h, w, c): (..., h, w)."""
+    """The length of whitening (h, w, c, c) times deviations (..., h, w, c): (..., h, w)."""
     return (whitening * deviations[..., None, :]).sum(-1).square().sum(-1).sqrt()

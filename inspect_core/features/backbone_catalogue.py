@@ -91,7 +91,7 @@ def _lite(number: int, last_blocks: tuple[int, int, int], sha256: str) -> Backbo
 
 
 def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str) -> BackboneSpec:
-    """Return one of torchvision's networks with its first published ImageNet weights, the ones the papers used.
+    """One of torchvision's networks with its first published ImageNet weights, the ones the papers used.
 
     sha256: the first eight digits, with which torchvision's file names end.
     """
@@ -109,7 +109,7 @@ def _torchvision(name: str, sha256: str, taps: tuple[str, ...], classifier: str)
 
 
 def _build_timm(name: str, size: tuple[int, int]) -> nn.Module:
-    """Return a transformer is built for its size; where it has no classes, the class token alone is its embedding."""
+    """A transformer is built for its size; where it has no classes, the class token alone is its embedding."""
     import timm
 
     config = timm.get_pretrained_cfg(name)
@@ -171,7 +171,7 @@ WORTH_HAVING = {
 
 
 def spec_of(name: str, *, has_weights: bool) -> BackboneSpec:
-    """Return the catalogue's entry, or one made from timm's description of the network.
+    """The catalogue's entry, or one made from timm's description of the network.
 
     name: one of the catalogue, "timm:<name>", or, when the user names a weights file, any timm name on its own.
     Raises ValueError for a name that is neither, listing those in the catalogue.
@@ -191,7 +191,7 @@ def spec_of(name: str, *, has_weights: bool) -> BackboneSpec:
 
 
 def _timm(model: str, config: PretrainedCfg | None) -> BackboneSpec:
-    """Return a timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
+    """A timm network, tapped by default where its own list of stages says that strides 4, 8 and 16 end."""
     if config is None:
         raise ValueError(f"timm does not say what input {model} needs; choose another network")
     means, deviations = ((red, green, blue) for red, green, blue in (config.mean, config.std))
@@ -208,7 +208,7 @@ def _timm(model: str, config: PretrainedCfg | None) -> BackboneSpec:
 
 
 def timm_stages(network: nn.Module) -> tuple[str, ...]:
-    """Return names of the modules that end strides 4, 8 and 16, from the list that timm's networks carry; of a
+    """Names of the modules that end strides 4, 8 and 16, from the list that timm's networks carry; of a
     transformer, whose blocks all have one stride, the blocks half and three quarters of the way, and the last.
     """
     listed = getattr(network, "feature_info", None)

@@ -37,14 +37,14 @@ limit_math_threads()
 
 
 def available() -> tuple[str, ...]:
-    """Return names that `load` knows, and those of other networks worth having whose weights are here; any timm
+    """Names that `load` knows, and those of other networks worth having whose weights are here; any timm
     network is loaded as "timm:<name>" with a weights file.
     """
     return *CATALOGUE, *(name for name in WORTH_HAVING if name not in CATALOGUE and find_by_name(name))
 
 
 def weights_found() -> dict[str, Path | None]:
-    """Return name of each backbone -> the weights file this machine has for it, None when there is none."""
+    """Name of each backbone -> the weights file this machine has for it, None when there is none."""
     return {name: find_weights(spec) for name, spec in CATALOGUE.items()}
 
 
@@ -77,7 +77,7 @@ class Backbone:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tap_maps(self, images: np.ndarray) -> tuple[Tensor, ...]:
-        """Return (n, H, W, 3) uint8 RGB at `size` -> one (n, h_l, w_l, d_l) float32 tensor per tap, on `device`.
+        """(n, H, W, 3) uint8 RGB at `size` -> one (n, h_l, w_l, d_l) float32 tensor per tap, on `device`.
 
         The first call on a CPU may export the network to `cache` (seconds). Raises ValueError for images of another
         shape or dtype.
@@ -89,7 +89,7 @@ class Backbone:
         return self.run(images, head=True)[-2]
 
     def describe(self, images: np.ndarray) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        """Return (tap maps, embedding, logits) in one pass; logits: scores before softmax, (n, classes) float32."""
+        """(tap maps, embedding, logits) in one pass; logits: scores before softmax, (n, classes) float32."""
         *maps, embedding, logits = self.run(images, head=True)
         return tuple(maps), embedding, logits
 
@@ -100,7 +100,7 @@ class Backbone:
         *,
         head: bool = False,
     ) -> Outputs:
-        """Return what `transform` makes of the maps and, with `head`, of embedding and logits too.
+        """What `transform` makes of the maps and, with `head`, of embedding and logits too.
 
         transform: given those of a whole batch, returns tensors with a row for each image. Raises as tap_maps, and
         ValueError where the GPU's memory does not suffice.
@@ -154,7 +154,7 @@ class Backbone:
         return head
 
     def copied(self, *, head: bool) -> TappedNetwork:
-        """Return a copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
+        """A copy of the network on the CPU, to export: with `head` it goes on to the embedding and the logits.
 
         An export must neither see the GPU's memory format nor change the network in use. Activations in place would
         be taken apart into many small operations first, which takes longer and gives the same graph.
@@ -189,7 +189,7 @@ class Backbone:
             return self._graphs[head]
 
     def graph(self, *, head: bool) -> bytes:
-        """Return the ONNX bytes of the network on the CPU, as `onnx_graph.export`."""
+        """The ONNX bytes of the network on the CPU, as `onnx_graph.export`."""
         return self._graph_as(head, bytes)
 
     def _graph_as(self, head: bool, use: Callable[[bytes], Used]) -> Used:
@@ -215,7 +215,7 @@ def load(
     device: str = "auto",
     cache: str | os.PathLike[str] | None = None,
 ) -> Backbone:
-    """Return a backbone by name, with its weights.
+    """A backbone by name, with its weights.
 
     name: one of `available()`, or "timm:<name>" (with `weights`, the bare timm name will do).
     taps: a preset of the backbone ("expansions", "outputs"; "stages"), module names, or None for its first preset.
@@ -268,7 +268,7 @@ def load(
 def _written(
     head: bool, *, spec: BackboneSpec, file: WeightsFile, taps: tuple[str, ...], size: tuple[int, int]
 ) -> bytes | None:
-    """Return the graph of packaged weights, which needs no export; None for other weights and taps."""
+    """The graph of packaged weights, which needs no export; None for other weights and taps."""
     if not spec.package or file.digest != spec.sha256:
         return None
     return lite_graph.write(file.tensors(), taps, size=size, mean=spec.mean, sd=spec.sd, head=head)
@@ -303,7 +303,7 @@ def shared(
 
 
 def _channels_last(values: Tensor) -> Tensor:
-    """Return (1, d, h, w) as (1, h, w, d) in memory; (1, d) unchanged. As a matrix: five times as fast as `permute`."""
+    """(1, d, h, w) as (1, h, w, d) in memory; (1, d) unchanged. As a matrix: five times as fast as `permute`."""
     if values.ndim != 4:
         return values
     _, channels, height, width = values.shape
@@ -330,7 +330,7 @@ def _device(device: str) -> torch.device:
 
 
 def _taps(spec: BackboneSpec, network: TorchNetwork, taps: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the module names that `taps` stands for; whether the network has them is not checked."""
+    """The module names that `taps` stands for; whether the network has them is not checked."""
     if taps is not None and not isinstance(taps, str):
         return tuple(taps)
     presets = spec.presets or {"stages": timm_stages(network.hollow())}

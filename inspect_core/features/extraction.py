@@ -26,7 +26,7 @@ from inspect_core.scoring.anomaly_map import default_area
 
 
 def embed(pixels: np.ndarray, backbone: Backbone) -> np.ndarray:
-    """Return (d,) float32 penultimate features of a picture, (H, W, 3) uint8 RGB of any size."""
+    """(d,) float32 penultimate features of a picture, (H, W, 3) uint8 RGB of any size."""
     return backbone.embed(squash(pixels, backbone.size)[None])[0].cpu().numpy()
 
 
@@ -55,7 +55,7 @@ def embeddings_of(
         return f"{crop.digest}-{hashlib.sha256(parts.encode()).hexdigest()}-embedding"
 
     def look(crop: Crop) -> tuple[str, np.ndarray]:
-        """Return a key and what the network is to see, or no key and the embedding that is stored under it."""
+        """A key and what the network is to see, or no key and the embedding that is stored under it."""
         key = key_of(crop)
         stored = store.get(key, (backbone.embedding_width,))
         if stored is not None:
@@ -78,12 +78,12 @@ def embeddings_of(
 
 
 def rows_of(views: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:
-    """Return the features of each of n photos, (1, h, w, k) for each view, given (n, h, w, k) for each."""
+    """The features of each of n photos, (1, h, w, k) for each view, given (n, h, w, k) for each."""
     return [tuple(aligned(values[i : i + 1]) for values in views) for i in range(len(views[0]))] if views else []
 
 
 def published_with_nearest(backbone: str) -> bool:
-    """Return whether the papers' settings for this backbone repeat the cells of coarse taps (ResNets only)."""
+    """Whether the papers' settings for this backbone repeat the cells of coarse taps (ResNets only)."""
     return "resnet" in backbone
 
 
@@ -154,7 +154,7 @@ class FeatureExtractor:
         return self if self.tiles is None else replace(self, grid=self.tiles.tile_grid, tiles=None)
 
     def place(self, pixels: np.ndarray) -> Placement:
-        """Return how a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
+        """How a photo, (H, W, 3) uint8 RGB, is looked at. Raises NotLocated when its part is not found."""
         return place(pixels, self.alignment)
 
     @cached_property
@@ -193,7 +193,7 @@ class FeatureExtractor:
         return hashlib.sha256(f"{parts} {self.alignment and self.alignment.digest} whole".encode()).hexdigest()
 
     def features(self, pixels: np.ndarray, placement: Placement | None = None) -> tuple[Tensor, ...]:
-        """Return (H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
+        """(H, W, 3) uint8 RGB of any size -> (1, h, w, k) float32 for each look, on the backbone's device.
 
         placement: of the photo; found by `place` when not given. Raises NotLocated as `place`.
         """
@@ -206,7 +206,7 @@ class FeatureExtractor:
         return max(1, self.backbone.at_once // tiles)
 
     def features_of_inputs(self, pictures: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
-        """Return (n, h, w, k) float32 for each look, of n >= 1 pictures that `network_input` returns.
+        """(n, h, w, k) float32 for each look, of n >= 1 pictures that `network_input` returns.
 
         Neighbours of tiles are averaged last, over the whole grid: within a tile the average would take in cells
         beside the cut.
@@ -229,7 +229,7 @@ class FeatureExtractor:
     def describe(
         self, pictures: Sequence[np.ndarray], wholes: Sequence[np.ndarray]
     ) -> tuple[tuple[Tensor, ...], np.ndarray, np.ndarray]:
-        """Return (`features_of_inputs`, embeddings (n, d), logits (n, c)) of n >= 1 photos.
+        """(`features_of_inputs`, embeddings (n, d), logits (n, c)) of n >= 1 photos.
 
         wholes: of `whole_network_input`, the pictures themselves without tiles: embedding and logits are of the whole
         photo. The features are equal to the bit to those of `features_of_inputs`, which stops at the last tap and is
@@ -247,11 +247,11 @@ class FeatureExtractor:
         return tuple(features), embeddings.cpu().numpy(), logits.cpu().numpy()
 
     def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
-        """Return (height, width, 3) uint8: a photo as the network sees it, whole or in tiles; else as `features`."""
+        """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; else as `features`."""
         return (placement or self.place(pixels)).render(pixels, self.size)
 
     def whole_network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
-        """Return (height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
+        """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
         return (placement or self.place(pixels)).render(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

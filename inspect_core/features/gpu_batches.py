@@ -25,14 +25,14 @@ Outputs = tuple[Tensor, ...]
 
 
 def largest_batch(device: torch.device, size: tuple[int, int]) -> int:
-    """Return how many images of (H, W) pixels a GPU takes at once: a power of two."""
+    """How many images of (H, W) pixels a GPU takes at once: a power of two."""
     memory = torch.cuda.get_device_properties(device).total_memory
     fitting = memory // (SHARE * BYTES_PER_PIXEL * size[0] * size[1])
     return min(MOST_AT_ONCE, 1 << max(fitting.bit_length() - 1, 0))
 
 
 def engine_on(device: torch.device, size: tuple[int, int]) -> str:
-    """Return what runs a network for (H, W) pixels there, in words: all that the bits of its outputs depend on."""
+    """What runs a network for (H, W) pixels there, in words: all that the bits of its outputs depend on."""
     return f"torch on {device} ({torch.cuda.get_device_name(device)}), {largest_batch(device, size)} photos at once"
 
 
@@ -78,7 +78,7 @@ class GpuBatches:
         load_linear_algebra(device)
 
     def run(self, images: np.ndarray, transform: Callable[[Outputs], Outputs], *, head: bool) -> Outputs:
-        """Return what `transform` makes of the outputs, for (n, H, W, 3) uint8: tensors of n rows on the device.
+        """What `transform` makes of the outputs, for (n, H, W, 3) uint8: tensors of n rows on the device.
 
         transform: given the outputs of a whole batch (maps channels last), returns tensors with a row for each image.
         Raises ValueError where half a batch is still too much for the GPU's memory.

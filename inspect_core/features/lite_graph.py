@@ -30,7 +30,7 @@ def write(
     sd: Sequence[float],
     head: bool,
 ) -> bytes | None:
-    """Return ONNX bytes: input "images" (n, H, W, 3) uint8, outputs the (n, d_l, h_l, w_l) float32 map of each tap and,
+    """ONNX bytes: input "images" (n, H, W, 3) uint8, outputs the (n, d_l, h_l, w_l) float32 map of each tap and,
     with `head`, "embedding" and "logits"; None unless the taps are different blocks or normalisations of the network,
     or PICTURE.
 
@@ -124,7 +124,7 @@ class _LiteGraph:
         self.shapes[PICTURE] = (BATCH, COLOURS, size[0] // STRIDE, size[1] // STRIDE)
 
     def needed(self, outputs: Sequence[str]) -> list[Any]:
-        """Return the nodes that these outputs depend on, in order."""
+        """The nodes that these outputs depend on, in order."""
         names = set(outputs)
         nodes = []
         for node in reversed(self.nodes):

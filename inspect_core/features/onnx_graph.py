@@ -58,7 +58,7 @@ class OnnxGraph:
 
 
 def use_cached(identity: tuple[object, ...], use: Callable[[bytes], Used], cache: Path) -> Used | None:
-    """Return what `use` makes of the graph with this identity in the cache folder, None when there is none.
+    """What `use` makes of the graph with this identity in the cache folder, None when there is none.
 
     identity: JSON-able values that, with torch's version and how graphs are made, determine the graph (weight digest,
     taps, size, ...). A file's name contains the digest of identity and content, so a damaged one is recognised and
@@ -110,7 +110,7 @@ def load_or_export(
 
 
 def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
-    """Return ONNX bytes of `network` (on the CPU) up to its last output: input "images" (n, H, W, 3) uint8, outputs by
+    """ONNX bytes of `network` (on the CPU) up to its last output: input "images" (n, H, W, 3) uint8, outputs by
     the names of the taps and, with its head, "embedding" and "logits".
     """
     outputs = [*network.taps, *([EMBEDDING, LOGITS] if network.classifier else [])]
@@ -120,7 +120,7 @@ def export(network: TappedNetwork, size: tuple[int, int]) -> bytes:
 def graph_of(
     module: nn.Module, example: Tensor | tuple[Tensor, ...], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bytes:
-    """Return ONNX bytes of a module on the CPU for any number of images, without external data.
+    """ONNX bytes of a module on the CPU for any number of images, without external data.
 
     example: its argument for two images: with one, the exporter would fix the batch at one.
     """
@@ -138,7 +138,7 @@ def graph_of(
 
 
 def _first_outputs(content: bytes, count: int) -> bytes:
-    """Return the graph up to its first outputs, with nothing that they do not need."""
+    """The graph up to its first outputs, with nothing that they do not need."""
     # Imported here only: a process whose graphs are kept does without.
     import onnx
     from onnx.utils import Extractor
@@ -158,12 +158,12 @@ def _file_name(key: str, content: bytes) -> str:
 
 
 def _files(cache: Path) -> list[Path]:
-    """Return the graphs in the cache folder, by their names; no other file is read or removed."""
+    """The graphs in the cache folder, by their names; no other file is read or removed."""
     return [path for path in cache.glob("*.onnx") if workspace.is_generated_name(path, 32, 32, ending=".onnx")]
 
 
 def _read(path: Path, key: str, use: Callable[[bytes], Used]) -> Used | None:
-    """Return what `use` makes of a file, or None; a damaged or unusable one is removed."""
+    """What `use` makes of a file, or None; a damaged or unusable one is removed."""
     content = workspace.content(path, at_most=LARGEST)
     if content is None:
         return None

@@ -26,7 +26,7 @@ def join_taps(
     pool: int = 1,
     nearest: bool = False,
 ) -> Tensor:
-    """Return one (n, h_l, w_l, d_l) map per tap as (n, h, w, d), under a projection (n, h, w, k); float32, same device.
+    """One (n, h_l, w_l, d_l) map per tap as (n, h, w, d), under a projection (n, h, w, k); float32, same device.
 
     grid: (h, w). Along an axis where a tap has fewer cells it is interpolated linearly between half-pixel centres,
     the ends held, or with `nearest` its cells are repeated (the published setting for ResNets); where it has more,
@@ -54,7 +54,7 @@ def join_taps(
 
 
 def average_neighbours(patches: Tensor, pool: int) -> Tensor:
-    """Return (n, h, w, k) averaged over `pool` x `pool` patches around each, `pool` odd; beyond the border is 0."""
+    """(n, h, w, k) averaged over `pool` x `pool` patches around each, `pool` odd; beyond the border is 0."""
     if pool == 1:
         return patches
     means = functional.avg_pool2d(patches.permute(0, 3, 1, 2), pool, stride=1, padding=pool // 2)
@@ -74,7 +74,7 @@ def _join_batch(
 
 
 def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
-    """Return (n, h_l, w_l, d) averaged down to at most `grid`."""
+    """(n, h_l, w_l, d) averaged down to at most `grid`."""
     cells = (min(values.shape[1], grid[0]), min(values.shape[2], grid[1]))
     if cells == tuple(values.shape[1:3]):
         return values
@@ -82,7 +82,7 @@ def _shrink(values: Tensor, grid: tuple[int, int]) -> Tensor:
 
 
 def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
-    """Return (n, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
+    """(n, h_l, w_l, d) with at most as many cells as `grid`, interpolated up to it."""
     if tuple(values.shape[1:3]) == tuple(grid):
         return values
     mode, corners = ("nearest-exact", None) if nearest else ("bilinear", False)
@@ -91,13 +91,13 @@ def _grow(values: Tensor, grid: tuple[int, int], nearest: bool) -> Tensor:
 
 
 def _project(values: Tensor, rows: Tensor) -> Tensor:
-    """Return (n, h, w, d) @ (d, k)."""
+    """(n, h, w, d) @ (d, k)."""
     count, height, width, channels = values.shape
     return (aligned(values).reshape(-1, channels) @ rows).reshape(count, height, width, -1)
 
 
 def aligned(values: Tensor) -> Tensor:
-    """Return the same, in memory of its own unless it starts on a 64-byte boundary.
+    """The same, in memory of its own unless it starts on a 64-byte boundary.
 
     The last bit of a matrix product may depend on it.
     """
@@ -124,7 +124,7 @@ def _check(maps: list[Tensor], grid: tuple[int, int], pool: int) -> None:
 
 
 def _rows(projection: Tensor | np.ndarray | None, maps: list[Tensor]) -> list[Tensor] | None:
-    """Return the projection cut into the rows of each tap: float32 on the maps' device."""
+    """The projection cut into the rows of each tap: float32 on the maps' device."""
     if projection is None:
         return None
     widths = [values.shape[3] for values in maps]

@@ -48,7 +48,7 @@ class FeatureStore:
         self._bytes = self._scan_total()
 
     def get(self, key: str, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Return the array of this shape stored under `key`, in memory, or None. A damaged file is removed."""
+        """The array of this shape stored under `key`, in memory, or None. A damaged file is removed."""
         path = self._path(key)
         content = workspace.content(path, at_most=len(_header(shape)) + math.prod(shape) * VALUE.itemsize + CHECK_BYTES)
         if content is None:
@@ -82,13 +82,13 @@ class FeatureStore:
             self._write(path, content)
 
     def bytes_used(self) -> int:
-        """Return bytes in the folder now, written by any process."""
+        """Bytes in the folder now, written by any process."""
         with self._lock:
             self._bytes = self._scan_total()
             return self._bytes
 
     def would_fit(self, nbytes: int) -> bool:
-        """Return whether entries of `nbytes` fit at once: in the limit, and on the disk after old ones are removed."""
+        """Whether entries of `nbytes` fit at once: in the limit, and on the disk after old ones are removed."""
         on_disk = shutil.disk_usage(self.folder).free + self.bytes_used()
         return nbytes <= min(self.limit, on_disk)
 
@@ -97,7 +97,7 @@ class FeatureStore:
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
 
     def _entries(self) -> list[tuple[int, int, Path]]:
-        """Return (last use in ns, bytes, path) of every entry; no other file is counted or removed."""
+        """(last use in ns, bytes, path) of every entry; no other file is counted or removed."""
         files = (path for path in self.folder.iterdir() if workspace.is_generated_name(path, 64, ending=".npy"))
         entries = ((path, facts) for path in files if (facts := workspace.regular_file_stat(path)))
         return [(facts.st_mtime_ns, facts.st_size, path) for path, facts in entries]
@@ -163,12 +163,12 @@ def _decode(key: str, content: bytes, shape: tuple[int, ...]) -> np.ndarray | No
 
 
 def feature_store() -> FeatureStore:
-    """Return the store of extracted features in the workspace."""
+    """The store of extracted features in the workspace."""
     return FeatureStore(workspace.features_folder())
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
-    """Return what `np.save` writes ahead of the values of a float32 array in C order."""
+    """What `np.save` writes ahead of the values of a float32 array in C order."""
     buffer = io.BytesIO()
     described = {"descr": VALUE.str, "fortran_order": False, "shape": tuple(shape)}
     np.lib.format.write_array_header_1_0(buffer, described)

@@ -80,7 +80,7 @@ class TappedNetwork(nn.Module):
 
 
 def _as_map(network: Any, output: Tensor) -> Tensor:
-    """Return what a tap gives as an (n, d, h, w) map: of a transformer the patch tokens only."""
+    """What a tap gives as an (n, d, h, w) map: of a transformer the patch tokens only."""
     if output.ndim == 3 and hasattr(network, "num_prefix_tokens"):
         patches = output[:, network.num_prefix_tokens :]
         return patches.transpose(1, 2).unflatten(2, network.patch_embed.grid_size)

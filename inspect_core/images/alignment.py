@@ -101,7 +101,7 @@ class Alignment:
     outlined: bool = False
 
     def locate(self, pixels: np.ndarray) -> PartPose | None:
-        """Return where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
+        """Where the part lies in a photo, (H, W, 3) uint8 of any size; None when it is not found."""
         try:
             return self.locate_or_raise(pixels)
         except NotLocated:
@@ -132,7 +132,7 @@ class Alignment:
         return located
 
     def sentences(self) -> list[str]:
-        """Return where and by what the part is found, in sentences for the user."""
+        """Where and by what the part is found, in sentences for the user."""
         names = ("x", "y", "angle", "scale", "share", "correlation")
         x, y, angle, scale, share, correlation = (self.ranges[name] for name in names)
         sizes = f", {scale.low:.3f} to {scale.high:.3f} times as large" if self.scale else ""
@@ -163,26 +163,26 @@ class Alignment:
         return {"reference": self.reference, **masks}
 
     def known(self, size: tuple[int, int]) -> np.ndarray:
-        """Return (height, width) bool: `coverage_mask` at the size of a map."""
+        """(height, width) bool: `coverage_mask` at the size of a map."""
         return cv2.resize(self.coverage_mask.astype(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST) > 0
 
     @cached_property
     def digest(self) -> str:
-        """Return a digest of all fields."""
+        """A digest of all fields."""
         digest = hashlib.sha256(json.dumps(self.params(), sort_keys=True).encode())
         for name, values in self.arrays().items():
             digest.update(f"{name}{values.shape}".encode() + np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()
 
     def params(self) -> dict[str, Any]:
-        """Return all other fields, JSON-able."""
+        """All other fields, JSON-able."""
         ranges = {name: asdict(value) for name, value in self.ranges.items()}
         lists = {name: list(getattr(self, name)) for name in ("photo_size", "symmetry_angles")}
         return {name: getattr(self, name) for name in _PLAIN} | lists | {"ranges": ranges}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
-        """Return the inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
+        """The inverse of `arrays` and `params`. Raises ValueError for arrays of other shapes or types."""
         reference = arrays["reference"]
         masks = (arrays["mask"], arrays["coverage_mask"])
         shape = reference.shape
@@ -224,7 +224,7 @@ def learn_alignment(
     shift: float = SHIFT,
     report: Report = ignore_progress,
 ) -> Alignment:
-    """Return the alignment of good photos, (H, W, 3) uint8, processed one after the other.
+    """The alignment of good photos, (H, W, 3) uint8, processed one after the other.
 
     Photos may differ in size, not in the ratio of their sides; up to a fifth that do are left out. scale: whether the
     part may be nearer or farther; turn, shift: degrees and share of the picture by which it may be turned and shifted,
@@ -266,13 +266,13 @@ def learn_alignment(
 
 
 def _are_long(smalls: Sequence[RegistrationImage]) -> bool:
-    """Return whether nearly all photos show one long part, wholly in view."""
+    """Whether nearly all photos show one long part, wholly in view."""
     outlines = [small.outline for small in _evenly(smalls, _MEDIAN)]
     return sum(outline is not None and outline.is_long for outline in outlines) >= (1 - _LOST) * len(outlines)
 
 
 def _is_round(small: RegistrationImage) -> bool:
-    """Return whether the part in a photo has no angle: it looks the same turned about its middle."""
+    """Whether the part in a photo has no angle: it looks the same turned about its middle."""
     if (outline := small.outline) is None or outline.is_long:
         return False
     part = cv2.erode(outline.fill, np.ones((_RIM, _RIM), np.uint8)) > 0.5
@@ -345,17 +345,17 @@ def _learned(
 
 
 def _ratio(size: Sequence[int]) -> float:
-    """Return height over width."""
+    """Height over width."""
     return size[0] / size[1]
 
 
 def _are_alike(size: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether photos of these (height, width) have the same shape, whatever their size."""
+    """Whether photos of these (height, width) have the same shape, whatever their size."""
     return abs(np.log(_ratio(size) / _ratio(other))) <= _OTHER_SHAPE
 
 
 def _working_size(size: tuple[int, int]) -> tuple[int, int]:
-    """Return the (height, width) in which a part is searched in a photo of this one."""
+    """The (height, width) in which a part is searched in a photo of this one."""
     share = SIDE / max(size)
     return max(8, round(size[0] * share)), max(8, round(size[1] * share))
 
@@ -374,7 +374,7 @@ def _unreliable_alignment_error(located_count: int, count: int) -> NoAlignment:
 
 
 def _outside(name: str, value: float, allowed: ValueRange) -> str:
-    """Return why the photo is refused, with as many decimals as tell its value from the bound that it misses."""
+    """Why the photo is refused, with as many decimals as tell its value from the bound that it misses."""
     _, words, least, unit = _MEASURED[name]
     bound = allowed.low if value < allowed.low else allowed.high
     tellers = [partial(_format_value, decimals=decimals, unit=unit) for decimals in range(least, 16)]
@@ -388,12 +388,12 @@ def _format_value(value: float, decimals: int, unit: str) -> str:
 
 
 def _measured(located: PartPose) -> dict[str, float]:
-    """Return the values whose ranges are stored."""
+    """The values whose ranges are stored."""
     others = ("angle", "scale", *_OPEN_ABOVE)
     return dict(zip("xy", located.shift, strict=True)) | {name: getattr(located, name) for name in others}
 
 
 def _range(name: str, values: Sequence[float]) -> ValueRange:
-    """Return the range of the values, widened on both sides in proportion to their spread."""
+    """The range of the values, widened on both sides in proportion to their spread."""
     room = max(_ROOM * (max(values) - min(values)), _MEASURED[name][0])
     return ValueRange(min(values) - room, 1.0 if name in _OPEN_ABOVE else max(values) + room)

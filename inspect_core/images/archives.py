@@ -27,7 +27,7 @@ _unpacking = threading.Lock()
 
 
 def unpacked(path: Path, *, stays: bool = False) -> Path:
-    """Return where a zip archive is unpacked in the workspace: once per process, until it ends.
+    """Where a zip archive is unpacked in the workspace: once per process, until it ends.
 
     stays: it lies among the uploads, for a product that is opened again after a restart. Raises ScanError.
     """
@@ -76,7 +76,7 @@ def extract(path: Path, folder: Path, *, most: int | None = None) -> Path:
 
 
 def _checked(archive: zipfile.ZipFile, path: Path, most: int) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
-    """Return the files of an archive with their relative paths. Raises ScanError as `extract`."""
+    """The files of an archive with their relative paths. Raises ScanError as `extract`."""
 
     def refuse(wrong: bool, reason: str) -> None:
         if wrong:

@@ -42,7 +42,7 @@ class InspectionArea:
             raise ValueError(f"an area has strictness {self.strictness}; use 1 to {STRICTEST:g}")
 
     def mask(self, size: tuple[int, int]) -> np.ndarray:
-        """Return (height, width) bool: pixels of a map of this size that it covers or touches."""
+        """(height, width) bool: pixels of a map of this size that it covers or touches."""
         points = np.array(self.outline) * size[::-1] - 0.5
         drawn = np.zeros(size, np.uint8)
         cv2.fillPoly(drawn, [np.round(points * 2**_PARTS).astype(np.int32)], 1, shift=_PARTS)
@@ -64,7 +64,7 @@ class InspectionAreas:
             raise ValueError(f"there are {len(self.areas)} areas; draw 1 to {MAX_AREAS}")
 
     def weights(self, size: tuple[int, int]) -> np.ndarray:
-        """Return (height, width) float32, read-only: the factors of a map of this size, 0 where it is not inspected.
+        """(height, width) float32, read-only: the factors of a map of this size, 0 where it is not inspected.
 
         Inspected: what the areas to inspect cover (everything if there are none), except what an area to ignore covers.
         Where stricter areas overlap, the strictest counts.
@@ -84,24 +84,24 @@ class InspectionAreas:
             raise ValueError(f"the areas leave {inspected} pixels of the map to inspect, {few}; ignore a smaller area")
 
     def params(self) -> dict[str, Any]:
-        """Return JSON-able."""
+        """JSON-able."""
         areas = [asdict(area) | {"outline": [list(point) for point in area.outline]} for area in self.areas]
         return {"areas": areas, "reference": self.reference}
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """Return the inverse of `params`. Raises ValueError for anything that is not an area."""
+        """The inverse of `params`. Raises ValueError for anything that is not an area."""
         return cls(areas_of(params["areas"]), params["reference"])
 
 
 def inspected_pixels(size: tuple[int, int], areas: InspectionAreas | None, alignment: Alignment | None) -> int:
-    """Return the pixels of a map of this size that are inspected on a photo that shows all of the part."""
+    """The pixels of a map of this size that are inspected on a photo that shows all of the part."""
     known = np.ones(size, bool) if alignment is None else alignment.known(size)
     return int(np.count_nonzero(known if areas is None else known & (areas.weights(size) > 0)))
 
 
 def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[InspectionArea, ...]:
-    """Return areas from tables of mode, outline and strictness. Raises ValueError for anything that is not an area."""
+    """Areas from tables of mode, outline and strictness. Raises ValueError for anything that is not an area."""
     return tuple(
         InspectionArea(row["mode"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["strictness"]))
         for row in rows

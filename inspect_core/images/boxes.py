@@ -9,7 +9,7 @@ SMALLEST_CROP = 32
 
 
 def cell_peaks(values: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
-    """Return (H, W) -> (h, w): the largest value inside each patch, of a mask whether any pixel is True.
+    """(H, W) -> (h, w): the largest value inside each patch, of a mask whether any pixel is True.
 
     Patch i of h begins at row floor(i H / h). Raises ValueError for a grid finer than the pixels.
     """
@@ -20,7 +20,7 @@ def cell_peaks(values: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
 
 
 def patch_box(place: tuple[int, int], grid: tuple[int, int], size: tuple[int, int]) -> Box:
-    """Return where the patch at (row, column) lies in a photo of `size` (height, width); at least one pixel."""
+    """Where the patch at (row, column) lies in a photo of `size` (height, width); at least one pixel."""
     (row, column), (h, w), (height, width) = place, grid, size
     left, right = column * width // w, (column + 1) * width // w
     top, bottom = row * height // h, (row + 1) * height // h
@@ -28,14 +28,14 @@ def patch_box(place: tuple[int, int], grid: tuple[int, int], size: tuple[int, in
 
 
 def context_box(box: Box, size: tuple[int, int]) -> Box:
-    """Return the box grown by three times its own size on every side, cut at the rim of a photo of (height, width)."""
+    """The box grown by three times its own size on every side, cut at the rim of a photo of (height, width)."""
     left, top, right, bottom = box
     across, down = 3 * (right - left), 3 * (bottom - top)
     return max(left - across, 0), max(top - down, 0), min(right + across, size[1]), min(bottom + down, size[0])
 
 
 def draw_frame(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np.ndarray:
-    """Return a copy of (H, W, 3) uint8 with a frame around the box, `colour` inside white, seen on any ground."""
+    """A copy of (H, W, 3) uint8 with a frame around the box, `colour` inside white, seen on any ground."""
     framed = pixels.copy()
     height, width = pixels.shape[:2]
     line = max(1, round(max(height, width) / 256))
@@ -48,31 +48,31 @@ def draw_frame(pixels: np.ndarray, box: Box, colour: tuple[int, int, int]) -> np
 
 
 def downscale(pixels: np.ndarray, side: int) -> np.ndarray:
-    """Return (H, W, 3) at its own aspect with the longer side at most `side`: for finding, never for judging."""
+    """(H, W, 3) at its own aspect with the longer side at most `side`: for finding, never for judging."""
     scale = min(1.0, side / max(pixels.shape[:2]))
     height, width = (max(1, round(scale * length)) for length in pixels.shape[:2])
     return squash(pixels, (height, width))
 
 
 def upscale(pixels: np.ndarray) -> np.ndarray:
-    """Return (H, W, 3) with every pixel repeated until the longer side is at least 256: crisp, no value is made up."""
+    """(H, W, 3) with every pixel repeated until the longer side is at least 256: crisp, no value is made up."""
     times = max(1, -(-256 // max(pixels.shape[:2])))
     return pixels.repeat(times, axis=0).repeat(times, axis=1)
 
 
 def crop_box(pixels: np.ndarray, box: Box) -> np.ndarray:
-    """Return the pixels inside a box."""
+    """The pixels inside a box."""
     left, top, right, bottom = box
     return pixels[top:bottom, left:right]
 
 
 def crop_square(pixels: np.ndarray, box: Box | None) -> np.ndarray:
-    """Return the pixels of the square around a box, all of them for None."""
+    """The pixels of the square around a box, all of them for None."""
     return pixels if box is None else crop_box(pixels, square_around(box, pixels.shape[:2]))
 
 
 def square_around(box: Box, size: tuple[int, int]) -> Box:
-    """Return the box widened by half to a square and moved inside an image of `size` (height, width)."""
+    """The box widened by half to a square and moved inside an image of `size` (height, width)."""
     x0, y0, x1, y1 = box
     side = min(max(round(1.5 * max(x1 - x0, y1 - y0)), SMALLEST_CROP), *size)
     left = min(max((x0 + x1 - side) // 2, 0), size[1] - side)

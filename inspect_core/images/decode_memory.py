@@ -17,7 +17,7 @@ BAND = 2**18  # pixels
 
 
 def max_megapixels() -> float:
-    """Return the largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS; the limits
+    """The largest image to be read, in millions of pixels: LOUPE_MAX_MEGAPIXELS, else MAX_MEGAPIXELS; the limits
     on a file's length and on memory are in proportion to it. Raises ValueError when the setting is no number above 0.
     """
     setting = os.environ.get(SETTING) or str(MAX_MEGAPIXELS)

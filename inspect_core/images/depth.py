@@ -92,7 +92,7 @@ class Depth:
 
     @classmethod
     def full(cls, bits: int, *, left_aligned: bool = False, min_peak: int = 0) -> Self:
-        """Return the full range of so many bits in 16. Raises ValueError for bits that are not among DEPTHS."""
+        """The full range of so many bits in 16. Raises ValueError for bits that are not among DEPTHS."""
         return cls(16, bits, left_aligned, 0, _mask(bits, left_aligned), min_peak)
 
     @property
@@ -106,7 +106,7 @@ class Depth:
         return (self.black, self.white) == (0, self.largest)
 
     def with_bits(self, bits: int, values: ValueStatistics) -> Self:
-        """Return the full range of another number of bits, aligned as it is.
+        """The full range of another number of bits, aligned as it is.
 
         values: of the good photos. Raises ValueError when they are not of so few bits.
         """
@@ -116,13 +116,13 @@ class Depth:
         return type(self).full(bits, left_aligned=left_aligned, min_peak=self.min_peak)
 
     def with_learned_window(self, values: ValueStatistics) -> Self:
-        """Return the same depth with the window that these good photos fill, and a margin."""
+        """The same depth with the window that these good photos fill, and a margin."""
         margin = round(_MARGIN * (values.brightest - values.darkest))
         black = min(max(values.darkest - margin, 0), self.largest - 1)  # overexposed photos have no darker value
         return replace(self, black=black, white=max(min(values.brightest + margin, self.largest), black + 1))
 
     def is_narrow(self, values: ValueStatistics) -> bool:
-        """Return whether good photos of these values fill fewer than FEWEST_LEVELS of the 256 levels that are seen."""
+        """Whether good photos of these values fill fewer than FEWEST_LEVELS of the 256 levels that are seen."""
         return (values.brightest - values.darkest) * 256 < FEWEST_LEVELS * (self.white - self.black)
 
     def check_file(self, name: str, *, is_deep: bool) -> None:
@@ -143,7 +143,7 @@ class Depth:
         require(name, largest >= self.min_peak / _NO_LIGHT, reason, _AS_TAUGHT)
 
     def brightness(self, stored: np.ndarray) -> np.ndarray:
-        """Return (...) uint16 as stored -> (...) uint8, rounded."""
+        """(...) uint16 as stored -> (...) uint8, rounded."""
         above = np.clip(stored.astype(np.int64), self.black, self.white) - self.black
         span = self.white - self.black
         return ((255 * above + span // 2) // span).astype(np.uint8)
@@ -156,14 +156,14 @@ class Depth:
         return f"{self.bits} bits, {'left' if self.left_aligned else 'right'}-aligned in 16"
 
     def sentence(self) -> str:
-        """Return the depth and the window, in a sentence for the user."""
+        """The depth and the window, in a sentence for the user."""
         if self.stored_bits == 8:
             return "The photos have 8 bits."
         window = "the full range" if self.is_full else "learned from the good photos"
         return f"The photos have {self.words}: {self.black:,} maps to black, {self.white:,} to white ({window})."
 
     def histogram(self, values: ValueStatistics) -> list[tuple[int, float]]:
-        """Return (first value, share of the pixels) of each of BARS parts of the range, at most."""
+        """(first value, share of the pixels) of each of BARS parts of the range, at most."""
         used = max((self.largest + 1) * _BINS // (DEEPEST + 1), 1) if not self.left_aligned else _BINS
         bars = min(BARS, used)
         parts = values.histogram[:used].reshape(bars, -1).sum(axis=1)
@@ -175,7 +175,7 @@ EIGHT = Depth(8, 8, False, 0, 255)
 
 
 def depth_of(good: Sequence[ValueStatistics | None]) -> Depth | None:
-    """Return the depth of most good photos; None without photos.
+    """The depth of most good photos; None without photos.
 
     If no photo sets the bits above the filled ones: right-aligned; else, if the low bits are empty: left-aligned.
     """

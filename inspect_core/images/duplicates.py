@@ -11,7 +11,7 @@ FEWEST = 4
 
 
 def difference_hash(thumbnail: np.ndarray) -> np.ndarray:
-    """Return the hash `(4,)` uint64 of a `HASH_GRID` thumbnail: for each pixel, is its right neighbour brighter?
+    """The hash `(4,)` uint64 of a `HASH_GRID` thumbnail: for each pixel, is its right neighbour brighter?
 
     A change of exposure, size or compression alters few of the 256 bits.
     """
@@ -19,7 +19,7 @@ def difference_hash(thumbnail: np.ndarray) -> np.ndarray:
 
 
 def near_duplicates(hashes: np.ndarray) -> list[list[int]]:
-    """Return the groups, of two rows and more, in which every row is nearly another one.
+    """The groups, of two rows and more, in which every row is nearly another one.
 
     hashes: (n, 4) uint64. Of 256 bits, halved, brightened and strongly compressed copies differ by 5 to 17, most by
     less than 10. Parts in one fixture may be as near without being copies, so what counts is also how near the photos

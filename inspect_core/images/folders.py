@@ -62,7 +62,7 @@ class _ScannedPhoto(NamedTuple):
 
 
 def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
-    """Return the path with `~` and all links resolved. Raises ValueError when it is then outside every allowed root."""
+    """The path with `~` and all links resolved. Raises ValueError when it is then outside every allowed root."""
     resolved = Path(os.path.realpath(workspace.expand_path(path)))
     allowed = [Path(os.path.realpath(workspace.expand_path(root))) for root in roots]
     if not any(resolved.is_relative_to(root) for root in allowed):
@@ -101,7 +101,7 @@ def scan(
 
 
 def labels_at(paths: Iterable[Path], reading: str | None = None) -> dict[Path, str]:
-    """Return what names, lists, annotations and masks say of the photos at paths: "good" or the defect type, by the
+    """What names, lists, annotations and masks say of the photos at paths: "good" or the defect type, by the
     path with links in its folder resolved.
 
     Nothing of the photos of a folder, zip or list where nothing says anything. A photo given by itself has the label of
@@ -121,18 +121,18 @@ def labels_at(paths: Iterable[Path], reading: str | None = None) -> dict[Path, s
 
 
 def photos_of_list(path: Path) -> list[tuple[str, Path]]:
-    """Return (name, path) of the photos that a list of another tool names. Raises ScanError for a damaged list."""
+    """(name, path) of the photos that a list of another tool names. Raises ScanError for a damaged list."""
     tree = PhotoTree.open(path)
     return [(str(photo), tree.root / photo) for photo in tree.read_labels(NAMES).images]
 
 
 def resolved(path: Path) -> Path:
-    """Return the path of a file with links in its folder resolved, but not one that the file itself is."""
+    """The path of a file with links in its folder resolved, but not one that the file itself is."""
     return Path(os.path.realpath(path.parent), path.name)
 
 
 def top_folder(path: Path, roots: Sequence[str | Path] | None = None) -> Path:
-    """Return the folder below which the photos of a folder or a list are looked for; any other path as it is.
+    """The folder below which the photos of a folder or a list are looked for; any other path as it is.
 
     Above a list among annotations it is the next one; above images/ the one that has labels or masks beside it. roots:
     folders that are not left upwards, None for all.
@@ -204,7 +204,7 @@ class PhotoTree:
         return cls(root, name, *_walk(root, within), **more)
 
     def read_labels(self, reading: str | None, *, to_teach: bool = True) -> PhotoLabels:
-        """Return the labels of the photos, as `photo_labels.read_labels`."""
+        """The labels of the photos, as `photo_labels.read_labels`."""
         others = {skipped.name: skipped.reason for skipped in self.skipped if skipped.role == "photo"}
         known = {"name": self.name, "chosen": self.chosen, "reading": reading, "to_teach": to_teach}
         return read_labels(self.root, self.files, self.documents, others, **known)
@@ -220,7 +220,7 @@ def _unreadable(path: str | Path, error: OSError) -> ScanError:
 
 
 def _samples(tree: PhotoTree, labels_read: PhotoLabels, report: Report) -> Dataset:
-    """Return the samples of the images of a tree, read as `found` says."""
+    """The samples of the images of a tree, read as `found` says."""
     root, images, masks = tree.root, labels_read.images, labels_read.marks
     read = {escape_line(str(name)) for name in labels_read.lists}
     skipped = [*labels_read.skipped]
@@ -267,14 +267,14 @@ def _remarks(usable: Sequence[_ScannedPhoto]) -> Iterator[str]:
 
 
 def _copies(looks: Sequence[_ScannedPhoto]) -> tuple[tuple[str, ...], ...]:
-    """Return names of the good photos that are nearly the same, set by set."""
+    """Names of the good photos that are nearly the same, set by set."""
     good = [scanned for scanned in looks if scanned.sample.label == GOOD]
     hashes = np.array([difference_hash(scanned.grey) for scanned in good], np.uint64).reshape(-1, 4)
     return tuple(tuple(good[i].sample.name for i in group) for group in near_duplicates(hashes))
 
 
 def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
-    """Return the photos without good ones that are byte for byte another of the same side: they show one part."""
+    """The photos without good ones that are byte for byte another of the same side: they show one part."""
     first: dict[tuple[bytes, str | None], str] = {}
     distinct = []
     for scanned in looks:
@@ -294,7 +294,7 @@ def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_S
 
 
 def _of_one_depth(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
-    """Return the photos of the depth that most good ones have; others are skipped."""
+    """The photos of the depth that most good ones have; others are skipped."""
     depth = depth_of([scanned.values for scanned in photos if scanned.sample.label == GOOD])
     if depth is None:
         return photos
@@ -337,12 +337,12 @@ def _descend(root: Path, *, archive: bool) -> Path:
 
 
 def _has_documents(folder: Path) -> bool:
-    """Return whether files that may be lists lie directly in a folder."""
+    """Whether files that may be lists lie directly in a folder."""
     return any(is_document(child.name) for child in folder.iterdir() if child.is_file())
 
 
 def _content(folder: Path) -> tuple[list[Path], bool]:
-    """Return the folders directly in a folder that are not empty, and whether images are."""
+    """The folders directly in a folder that are not empty, and whether images are."""
     files = takewhile(lambda entry: "/" not in entry[0], walk(folder))
     has_images = any(not problem and is_image(name) for name, problem in files)
     visible = [child for child in folder.iterdir() if not is_clutter(child.name)]
@@ -350,7 +350,7 @@ def _content(folder: Path) -> tuple[list[Path], bool]:
 
 
 def _holds(folder: Path) -> bool:
-    """Return whether something may lie in a folder; one that cannot be read is named later, by itself."""
+    """Whether something may lie in a folder; one that cannot be read is named later, by itself."""
     try:
         return any(walk(folder))
     except OSError:
@@ -358,7 +358,7 @@ def _holds(folder: Path) -> bool:
 
 
 def _is_of(name: str, folder: PurePosixPath) -> bool:
-    """Return whether a file lies in a folder that the user chose, or beside it and may say what its photos show."""
+    """Whether a file lies in a folder that the user chose, or beside it and may say what its photos show."""
     path = PurePosixPath(name)
     if path.parent == PurePosixPath():
         return is_document(name)
@@ -372,7 +372,7 @@ def _is_beside_photos(folder: str) -> bool:
 def _walk(
     root: Path, within: PurePosixPath | None
 ) -> tuple[list[PurePosixPath], list[SkippedFile], list[PurePosixPath]]:
-    """Return the image files below `root`, by extension, all other files, and those of them that may be lists; no link
+    """The image files below `root`, by extension, all other files, and those of them that may be lists; no link
     leads out of it. within: the folder below `root` whose photos are meant, None for all.
     """
     files: list[PurePosixPath] = []
@@ -418,14 +418,14 @@ def _walk(
 
 
 def _is_in_recipe(path: Path, root: Path) -> bool:
-    """Return whether a file below `root` lies in a recipe."""
+    """Whether a file below `root` lies in a recipe."""
     return any((folder / RECIPE_FILE).is_file() for folder in path.parents if folder.is_relative_to(root))
 
 
 def _scan_photo(
     root: Path, file: PurePosixPath, place: PathLabels, mask: PurePosixPath | Annotation | None
 ) -> tuple[_ScannedPhoto | None, list[SkippedFile]]:
-    """Return the photo if it can be used, and what of it and its mask cannot."""
+    """The photo if it can be used, and what of it and its mask cannot."""
     path = root / file
     try:
         preview = thumbnail(path, HASH_GRID)

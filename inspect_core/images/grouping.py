@@ -50,7 +50,7 @@ class Grouping(dict[str, str]):
 
 
 def ungrouped(samples: Dataset) -> Grouping:
-    """Return the grouping in which every good image stands alone."""
+    """The grouping in which every good image stands alone."""
     return Grouping({sample.name: sample.name for sample in samples.good}, "Each photo is treated as a separate part.")
 
 
@@ -107,7 +107,7 @@ def _from_names(samples: Dataset, *, few: bool) -> Grouping:
 
 
 def _is_useful(labels: Mapping[str, str], images: int, most: int) -> bool:
-    """Return whether the groups leave something to split, and contain at least half of the images."""
+    """Whether the groups leave something to split, and contain at least half of the images."""
     sizes = list(Counter(labels.values()).values())
     together = sum(size for size in sizes if size > 1)
     enough = len(sizes) + images - len(labels) >= FEWEST_GROUPS and 2 * together >= images
@@ -182,7 +182,7 @@ def _side(sample: PhotoFile) -> str:
 
 
 def burst_gap(gaps: Sequence[int]) -> int | None:
-    """Return the largest gap that still continues a burst; None when there are no bursts.
+    """The largest gap that still continues a burst; None when there are no bursts.
 
     gaps: differences of successive sorted numbers, >= 0. Gaps within and between bursts form two clusters on a
     logarithmic scale, fitted as a mixture of two normal densities by expectation-maximisation (Dempster, Laird and
@@ -224,11 +224,11 @@ def _two_clusters(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _log_densities(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """Return the weighted log densities `(n, 2)` of both clusters."""
+    """The weighted log densities `(n, 2)` of both clusters."""
     return np.log(weight) - np.log(sd) - np.log(2 * np.pi) / 2 - ((x[:, None] - mean) / sd) ** 2 / 2
 
 
 def _round(value: float) -> int:
-    """Return the nearest of 1, 2, 5, 10, 20, 50, ... on a logarithmic scale."""
+    """The nearest of 1, 2, 5, 10, 20, 50, ... on a logarithmic scale."""
     steps = np.outer(10.0 ** np.arange(18), (1, 2, 5)).ravel()
     return int(steps[np.abs(np.log(steps / value)).argmin()])

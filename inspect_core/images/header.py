@@ -142,12 +142,12 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
 
 
 def is_deep(image: Image.Image) -> bool:
-    """Return whether an image is mono with 16 bits; of PNM, Pillow gives those values in 32."""
+    """Whether an image is mono with 16 bits; of PNM, Pillow gives those values in 32."""
     return image.mode in _DEEP_MODES or (image.mode == "I" and isinstance(image, PpmImagePlugin.PpmImageFile))
 
 
 def is_negative(image: Image.Image) -> bool:
-    """Return whether 0 is white in a TIFF of 16 bits, which Pillow returns as stored and viewers show inverted."""
+    """Whether 0 is white in a TIFF of 16 bits, which Pillow returns as stored and viewers show inverted."""
     photometric = TiffImagePlugin.PHOTOMETRIC_INTERPRETATION
     return isinstance(image, TiffImagePlugin.TiffImageFile) and is_deep(image) and image.tag_v2.get(photometric) == 0
 
@@ -166,7 +166,7 @@ def open_photo(path: Path) -> Generator[SparingFile]:
 
 
 def damage_error(name: str, kind: str, error: BaseException) -> ImageError:
-    """Return the ImageError for content that its decoder gave up on."""
+    """The ImageError for content that its decoder gave up on."""
     return ImageError(name, f"the {kind} is truncated or damaged ({error})", AGAIN)
 
 
@@ -179,7 +179,7 @@ def _raised(megapixels: float) -> str:
 
 
 def _shows_first_page(image: ImageFile.ImageFile) -> bool:
-    """Return whether all further pages of a TIFF are previews or masks of its first, which is then the photo."""
+    """Whether all further pages of a TIFF are previews or masks of its first, which is then the photo."""
     if not isinstance(image, TiffImagePlugin.TiffImageFile) or image.n_frames > MOST_PAGES:
         return False
     kinds = []

@@ -17,7 +17,7 @@ HATCH = (226, 232, 240, 170)
 
 
 def heat_colours() -> np.ndarray:
-    """Return the colour scale as (512, 4) uint8 RGBA.
+    """The colour scale as (512, 4) uint8 RGBA.
 
     The first half runs from the calm level (the median of good pixels), where it is transparent, to the limit in cool
     colours; the second from the limit to as far above it in hot colours. The break at the limit is the message.
@@ -26,7 +26,7 @@ def heat_colours() -> np.ndarray:
 
 
 def colourise(anomaly_map: np.ndarray, *, typical_score: float, limit: float) -> np.ndarray:
-    """Return (H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
+    """(H, W) scores -> (H, W, 4) uint8 colours on the scale tied to the limit; calm is where colour begins."""
     span = max(limit - typical_score, np.finfo(np.float32).tiny)
     with np.errstate(over="ignore"):  # the span is 0 if more than half of the map lies above the limit
         position = (anomaly_map - typical_score) / span
@@ -43,7 +43,7 @@ def overlay(
     typical_score: float | None = None,
     left_out: np.ndarray | None = None,
 ) -> Image.Image:
-    """Return the photo, (H, W, 3) uint8, at its own size with the heatmap over it; calm defaults to the map's median.
+    """The photo, (H, W, 3) uint8, at its own size with the heatmap over it; calm defaults to the map's median.
 
     left_out: (h, w) bool, what was not inspected, hatched.
     """
@@ -64,7 +64,7 @@ def overlay(
 
 
 def rainbow(pixels: np.ndarray, anomaly_map: np.ndarray, low: float, high: float) -> Image.Image:
-    """Return the photo, (H, W, 3) uint8, under the papers' colours (jet): scores clamped to low .. high."""
+    """The photo, (H, W, 3) uint8, under the papers' colours (jet): scores clamped to low .. high."""
     place = np.clip((anomaly_map - low) / (high - low), 0, 1)[..., None]
     ramp = np.clip(1.5 - np.abs(4 * place - np.array([3, 2, 1])), 0, 1) * 255
     colours = np.concatenate([ramp, np.full_like(place, HOT_ALPHA[0])], axis=-1).round().astype(np.uint8)
@@ -74,14 +74,14 @@ def rainbow(pixels: np.ndarray, anomaly_map: np.ndarray, low: float, high: float
 
 
 def thumbnail(pixels: np.ndarray, *, side: int = 96) -> bytes:
-    """Return a small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
+    """A small WebP of the photo at its own aspect, at most `side` pixels: for finding, never for judging."""
     buffer = io.BytesIO()
     Image.fromarray(downscale(pixels, side)).save(buffer, "WEBP", quality=80)
     return buffer.getvalue()
 
 
 def is_thumbnail(content: bytes) -> bool:
-    """Return whether these bytes are a WebP picture of at most MAX_THUMBNAIL pixels a side."""
+    """Whether these bytes are a WebP picture of at most MAX_THUMBNAIL pixels a side."""
     try:
         with Image.open(io.BytesIO(content), formats=["WEBP"]) as picture:
             small = max(picture.size) <= MAX_THUMBNAIL

@@ -144,22 +144,22 @@ def classify_paths(
 
 
 def is_mask_folder(folder: str) -> bool:
-    """Return whether a folder's name says that it holds masks: "ground_truth", "masks"."""
+    """Whether a folder's name says that it holds masks: "ground_truth", "masks"."""
     return _letters(folder) in MASK_WORDS
 
 
 def is_plain_folder(folder: str) -> bool:
-    """Return whether a folder's name says nothing of what it holds: "images", "JPEGImages"."""
+    """Whether a folder's name says nothing of what it holds: "images", "JPEGImages"."""
     return _letters(folder) in PLAIN_WORDS
 
 
 def is_side(folder: str) -> bool:
-    """Return whether a folder's name is one side of an existing split: "train", "test"."""
+    """Whether a folder's name is one side of an existing split: "train", "test"."""
     return side_of(folder) is not None
 
 
 def side_of(name: str) -> Side | Literal["unlabelled"] | None:
-    """Return the side that a name means: "train", "val", "test_public", "test_private"; None for any other."""
+    """The side that a name means: "train", "val", "test_public", "test_private"; None for any other."""
     letters = _letters(name)
     if letters in TRAIN_WORDS:
         return "train"
@@ -169,12 +169,12 @@ def side_of(name: str) -> Side | Literal["unlabelled"] | None:
 
 
 def side_in(path: PurePosixPath) -> Side | Literal["unlabelled"] | None:
-    """Return the side that a folder of a path means, the first from the root."""
+    """The side that a folder of a path means, the first from the root."""
     return next(filter(None, map(side_of, path.parts[:-1])), None)
 
 
 def looks_like_lot(folder: str) -> bool:
-    """Return whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
+    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
     tokens = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", folder)
     if len(tokens) > 1 and tokens[0].casefold() in LOT_WORDS | VIEW_WORDS | {"part"}:
         return True
@@ -211,7 +211,7 @@ def _name_of(path: PurePosixPath) -> _Path:
 
 
 def _products_of(names: Mapping[PurePosixPath, _Path], products: Sequence[str]) -> dict[PurePosixPath, str]:
-    """Return the innermost product whose folders stand at the head of a path; a defect type may lie below them."""
+    """The innermost product whose folders stand at the head of a path; a defect type may lie below them."""
 
     def product_of(name: _Path) -> str:
         heads = (product for product in products if f"{name.product}/".startswith(f"{product}/"))
@@ -221,12 +221,12 @@ def _products_of(names: Mapping[PurePosixPath, _Path], products: Sequence[str]) 
 
 
 def _says(name: _Path, *conditions: str) -> bool:
-    """Return whether any of its names says one of these."""
+    """Whether any of its names says one of these."""
     return any(sign is not None and sign.condition in conditions for sign in (*name.signs, name.file_sign))
 
 
 def _place(name: _Path, side: Side | None, *, labelled: bool, containers: set[tuple[str, ...]]) -> PathLabels | None:
-    """Return what the names of one image say; None when they do not.
+    """What the names of one image say; None when they do not.
 
     labelled: some name says good; containers: folders, from the root, above those that say what they hold.
     """
@@ -260,7 +260,7 @@ def _place(name: _Path, side: Side | None, *, labelled: bool, containers: set[tu
 
 
 def find_masks(paths: Iterable[PurePosixPath], is_mask: Callable[[PurePosixPath], bool]) -> set[PurePosixPath]:
-    """Return which image paths are masks: by their folder, by the ending of their name beside its photo, or PNGs beside
+    """Which image paths are masks: by their folder, by the ending of their name beside its photo, or PNGs beside
     a JPEG of the same name; is_mask: whether these are masks by their content.
     """
     paths = list(paths)
@@ -312,7 +312,7 @@ def _match(
 
 
 def _mask_key(path: PurePosixPath) -> tuple[tuple[str, ...], str | None]:
-    """Return the folders by which a photo and its mask are the same, and their side."""
+    """The folders by which a photo and its mask are the same, and their side."""
     silent = MASK_WORDS | MASK_OR_LABEL_WORDS | PLAIN_WORDS
     folders = (folder for folder in path.parts[:-1] if not side_of(folder) and _letters(folder) not in silent)
     return tuple(folders), side_in(path)

@@ -18,12 +18,12 @@ _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 
 
 def is_clutter(name: str) -> bool:
-    """Return whether a file or folder is skipped silently: hidden by one dot, or put there by the system."""
+    """Whether a file or folder is skipped silently: hidden by one dot, or put there by the system."""
     return (name.startswith(".") and not name.startswith("..")) or name.casefold() in _CLUTTER
 
 
 def is_image(name: str) -> bool:
-    """Return whether a file is taken for an image, by its extension."""
+    """Whether a file is taken for an image, by its extension."""
     return Path(name).suffix.lower() in EXTENSIONS
 
 
@@ -60,12 +60,12 @@ def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iter
 
 
 def is_clutter_or_masks(name: str) -> bool:
-    """Return whether a name is that of no photo or folder of photos: clutter, or a folder of masks."""
+    """Whether a name is that of no photo or folder of photos: clutter, or a folder of masks."""
     return is_clutter(name) or is_mask_folder(name)
 
 
 def photos_in(paths: Iterable[str | Path], roots: Sequence[Path] | None = None) -> list[tuple[str, Path]]:
-    """Return (name, path) of every photo, in order of the paths and sorted within a folder.
+    """(name, path) of every photo, in order of the paths and sorted within a folder.
 
     The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
     as given. A photo named twice is taken once. Masks, hidden files and clutter are passed over, and links
@@ -100,7 +100,7 @@ def _require_within(link: Path, roots: Sequence[Path]) -> None:
 
 
 def _images_below(folder: Path) -> list[str]:
-    """Return the POSIX paths of the photos below a folder, without masks. Raises OSError as `photos_in`."""
+    """The POSIX paths of the photos below a folder, without masks. Raises OSError as `photos_in`."""
     names = []
     for name, problem in walk(folder, passed_over=is_clutter_or_masks):
         if problem:

@@ -17,7 +17,7 @@ _JPEG_MARK = 128
 
 
 def is_drawn(path: Path) -> bool:
-    """Return whether an image has so few grey levels that it is a mask, not a photo; False for one that is damaged, and
+    """Whether an image has so few grey levels that it is a mask, not a photo; False for one that is damaged, and
     for a JPEG.
     """
     try:
@@ -29,7 +29,7 @@ def is_drawn(path: Path) -> bool:
 
 
 def is_marked(path: Path) -> bool:
-    """Return whether a mask marks anything; one that cannot be read does, so that its photo is not taken for good."""
+    """Whether a mask marks anything; one that cannot be read does, so that its photo is not taken for good."""
     try:
         with open_photo(path) as file:
             image = open_header(file, path.name)
@@ -40,7 +40,7 @@ def is_marked(path: Path) -> bool:
 
 
 def joined(root: Path, files: tuple[PurePosixPath, ...]) -> Annotation:
-    """Return what several masks below `root` mark together."""
+    """What several masks below `root` mark together."""
 
     def paint(size: tuple[int, int]) -> np.ndarray:
         return np.logical_or.reduce([read_mask(root / file, size) for file in files]).astype(np.uint8)

@@ -7,7 +7,7 @@ _ALIKE = 0.25  # most difference of the two greens, as a share of that
 
 
 def is_mosaic(grey: np.ndarray) -> bool:
-    """Return whether pixels of even and odd rows and columns, (H, W), differ all over as behind a Bayer filter: the two
+    """Whether pixels of even and odd rows and columns, (H, W), differ all over as behind a Bayer filter: the two
     greens on a diagonal alike, red and blue apart from them.
     """
     even = grey[: grey.shape[0] // 2 * 2, : grey.shape[1] // 2 * 2]
@@ -21,7 +21,7 @@ def is_mosaic(grey: np.ndarray) -> bool:
 
 
 def _pattern(part: np.ndarray) -> tuple[int, ...] | None:
-    """Return which diagonal is green and how the others lie to it; None for pixels without such a pattern."""
+    """Which diagonal is green and how the others lie to it; None for pixels without such a pattern."""
     means = np.array([[part[row::2, column::2].mean(dtype=np.float64) for column in (0, 1)] for row in (0, 1)])
     spread = float(np.ptp(means))
     if spread <= _DIFFERENT * means.mean():

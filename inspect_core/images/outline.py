@@ -78,7 +78,7 @@ class Outline:
         return self.spread[0] >= LONG * self.spread[1]
 
     def turned(self, degrees: float) -> np.ndarray:
-        """Return (2, 3): the pose of a part turned clockwise about its middle."""
+        """(2, 3): the pose of a part turned clockwise about its middle."""
         turn = complex(np.exp(1j * np.deg2rad(degrees)))
         return _pose(turn, self.middle - turn * self.middle)
 
@@ -88,7 +88,7 @@ class Outline:
         return float(np.corrcoef(self.fill.ravel(), moved.ravel())[0, 1])
 
     def poses(self, other: "Outline", *, scale: bool) -> list[tuple[CoarsePose, np.ndarray, float]]:
-        """Return the poses of another in both directions of its middle line, each coarse, fine, and how far it agrees:
+        """The poses of another in both directions of its middle line, each coarse, fine, and how far it agrees:
         the best first, and alone where it is clearly better. scale: whether it may be nearer or farther.
         """
         candidates = []
@@ -103,7 +103,7 @@ class Outline:
         return [candidate for candidate in candidates if candidate[2] >= candidates[0][2] - _ALIKE]
 
     def _refined(self, other: "Outline", start: np.ndarray, *, scale: bool) -> np.ndarray:
-        """Return the pose near `start` in which both agree best, or `start`. The size is that along the part."""
+        """The pose near `start` in which both agree best, or `start`. The size is that along the part."""
         moved, _ = registration.warp_onto(other.fill, start, self.fill.shape)
         still = np.eye(2, 3, dtype=np.float32)
         everywhere = np.ones(moved.shape, np.uint8)
@@ -120,5 +120,5 @@ class Outline:
 
 
 def _pose(turn: complex, shift: complex) -> np.ndarray:
-    """Return (2, 3) of z -> turn z + shift."""
+    """(2, 3) of z -> turn z + shift."""
     return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])

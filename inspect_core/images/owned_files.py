@@ -40,7 +40,7 @@ class OwnedFiles:
                 self._digests[match[2]].add(match[1])
 
     def holds(self, path: Path) -> bool:
-        """Return whether the file at `path`, with all links in its folders resolved, is as Loupe wrote it."""
+        """Whether the file at `path`, with all links in its folders resolved, is as Loupe wrote it."""
         if not self._digests or not path.is_relative_to(self.folder):
             return False
         known = self._digests.get(escape_line(path.relative_to(self.folder).as_posix()))
@@ -61,7 +61,7 @@ class OwnedFiles:
 
 
 def owned_files_in(folder: Path) -> tuple[OwnedFiles, ...]:
-    """Return the list of this folder, with all links resolved, if it is one that Loupe wrote and can be read."""
+    """The list of this folder, with all links resolved, if it is one that Loupe wrote and can be read."""
     if not os.path.lexists(folder / LIST):
         return ()
     try:
@@ -71,5 +71,5 @@ def owned_files_in(folder: Path) -> tuple[OwnedFiles, ...]:
 
 
 def lists_around(folder: Path) -> tuple[OwnedFiles, ...]:
-    """Return the lists of this folder, with all links resolved, and of those in which it lies."""
+    """The lists of this folder, with all links resolved, and of those in which it lies."""
     return tuple(listed for place in (folder, *folder.parents) for listed in owned_files_in(place))

@@ -31,12 +31,12 @@ class PartPose:
     ambiguous: bool = False
 
     def to_reference(self, point: tuple[float, float]) -> tuple[float, float]:
-        """Return (x, y) in pixels of the photo -> (x, y) in pixels of the reference; whole numbers are centres."""
+        """(x, y) in pixels of the photo -> (x, y) in pixels of the reference; whole numbers are centres."""
         x, y = self.matrix @ (*point, 1)
         return float(x), float(y)
 
     def to_photo(self, point: tuple[float, float]) -> tuple[float, float]:
-        """Return (x, y) in pixels of the reference -> (x, y) in pixels of the photo."""
+        """(x, y) in pixels of the reference -> (x, y) in pixels of the photo."""
         x, y = cv2.invertAffineTransform(self.matrix) @ (*point, 1)
         return float(x), float(y)
 
@@ -58,7 +58,7 @@ class PartPose:
         return (x + 0.5) / self.photo_size[1] - 0.5, (y + 0.5) / self.photo_size[0] - 0.5
 
     def squash(self, pixels: np.ndarray, size: tuple[int, int], ground: np.ndarray | None = None) -> np.ndarray:
-        """Return the photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
+        """The photo, (H, W, 3) uint8, as it lies over the reference, at size = (height, width): one warp.
 
         Each pixel is interpolated once; where the photo is finer, several are averaged. What the photo leaves empty
         shows the ground, a picture of the reference in uint8 of any size, or repeats the photo's edge.
@@ -80,7 +80,7 @@ class PartPose:
         return laid
 
     def empty(self, size: tuple[int, int]) -> np.ndarray:
-        """Return (height, width) bool: pixels of `squash` that the photo leaves empty, wholly or in part."""
+        """(height, width) bool: pixels of `squash` that the photo leaves empty, wholly or in part."""
         (ax, bx, cx), (ay, by, cy) = self._to_photo(size)
         x, y = np.arange(size[1] + 1) - 0.5, np.arange(size[0] + 1)[:, None] - 0.5
         across, down = ax * x + (bx * y + cx), ay * x + (by * y + cy)
@@ -90,7 +90,7 @@ class PartPose:
         return ~(is_inside[:-1, :-1] & is_inside[1:, :-1] & is_inside[:-1, 1:] & is_inside[1:, 1:])
 
     def box_in_photo(self, box: Box, size: tuple[int, int]) -> Box:
-        """Return the smallest upright box of the photo's pixels that covers a box of `squash` at this size."""
+        """The smallest upright box of the photo's pixels that covers a box of `squash` at this size."""
         left, top, right, bottom = box
         corners = np.array([(x - 0.5, y - 0.5, 1) for x in (left, right) for y in (top, bottom)])
         x, y = self._to_photo(size) @ corners.T + 0.5
@@ -100,11 +100,11 @@ class PartPose:
         return (*first.tolist(), *last.tolist())
 
     def area_in_photo(self, area: int, size: tuple[int, int]) -> int:
-        """Return an area in pixels of `squash` at this size, converted to pixels of the photo; at least 1."""
+        """An area in pixels of `squash` at this size, converted to pixels of the photo; at least 1."""
         return max(1, round(area * abs(float(np.linalg.det(self._to_photo(size)[:, :2])))))
 
     def mask(self, mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-        """Return a mask of the photo, (H, W) bool, as on `squash` at size = (height, width): nearest pixel, bool.
+        """A mask of the photo, (H, W) bool, as on `squash` at size = (height, width): nearest pixel, bool.
 
         False where the photo leaves it empty.
         """
@@ -112,7 +112,7 @@ class PartPose:
         return cv2.warpAffine(mask.astype(np.uint8), self._to_photo(size), size[::-1], flags=flags) > 0
 
     def over_photo(self, values: np.ndarray, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return values on `squash`, (h, w) float32, as they lie over the photo drawn at size = (height, width).
+        """Values on `squash`, (h, w) float32, as they lie over the photo drawn at size = (height, width).
 
         Also where there are any, (height, width) bool; elsewhere the values mean nothing.
         """
@@ -127,12 +127,12 @@ class PartPose:
         return drawn, is_inside
 
     def _to_photo(self, size: tuple[int, int]) -> np.ndarray:
-        """Return (2, 3): from pixels of `squash` at this size to pixels of the photo."""
+        """(2, 3): from pixels of `squash` at this size to pixels of the photo."""
         back = cv2.invertAffineTransform(self.matrix)
         return back @ np.vstack([resized(size, self.reference), [0, 0, 1]])
 
 
 def resized(size: tuple[int, int], other: tuple[int, int]) -> np.ndarray:
-    """Return (2, 3): from pixels (x, y) of a picture of this (height, width) to those at the other."""
+    """(2, 3): from pixels (x, y) of a picture of this (height, width) to those at the other."""
     across, down = other[1] / size[1], other[0] / size[0]
     return np.array([[across, 0, (across - 1) / 2], [0, down, (down - 1) / 2]])

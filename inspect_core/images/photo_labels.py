@@ -51,7 +51,7 @@ class Reading:
         return f"{len(self.good)} good, {len(self.defective)} defective, {words}"
 
     def sentence(self) -> str:
-        """Return the title with the option that chooses it, and a few of the defective photos."""
+        """The title with the option that chooses it, and a few of the defective photos."""
         few = f" ({join_first_names([str(path) for path in self.defective])})" if self.defective else ""
         return f"{self.title}{few}: --labels {self.key}"
 
@@ -97,7 +97,7 @@ class PhotoLabels:
 
 
 def is_document(name: str) -> bool:
-    """Return whether a file may say what photos show, by its ending."""
+    """Whether a file may say what photos show, by its ending."""
     return PurePosixPath(name).suffix.lower() in formats.suffixes()
 
 
@@ -112,7 +112,7 @@ def read_labels(
     reading: str | None = None,
     to_teach: bool = True,
 ) -> PhotoLabels:
-    """Return the labels of the image files below `root`, read by `reading`, or in the one way that there is.
+    """The labels of the image files below `root`, read by `reading`, or in the one way that there is.
 
     documents: files that may be lists or annotations; others: why further files cannot be used, by name; name: of the
     folder, as the user knows it; chosen: the one list that counts, and names all photos; to_teach: whether good photos
@@ -215,7 +215,7 @@ class _Signs:
         )
 
     def product_of(self, photo: PurePosixPath) -> str:
-        """Return whose photo it is, by list or by folder."""
+        """Whose photo it is, by list or by folder."""
         claim = self.lists.claims.get(photo)
         if claim is not None and claim.product:
             return claim.product
@@ -224,7 +224,7 @@ class _Signs:
         )
 
     def of_product(self, read: PhotoLabels, product: str) -> Reading:
-        """Return the reading of one product alone."""
+        """The reading of one product alone."""
         good, defective = (
             tuple(photo for photo in photos if self.product_of(photo) == product)
             for photos in (read.good, read.defective)
@@ -232,7 +232,7 @@ class _Signs:
         return Reading(f"{ONLY}{product}", good, defective)
 
     def question(self, by_names: PhotoLabels) -> str | None:
-        """Return what has to be asked whatever the names say."""
+        """What has to be asked whatever the names say."""
         if self.unlisted:
             return f"{_names(self.lists)} names defective photos alone, and others lie beside them"
         if self.blank:
@@ -244,7 +244,7 @@ class _Signs:
         return None
 
     def doubt(self, by_names: PhotoLabels) -> str:
-        """Return why the readings differ."""
+        """Why the readings differ."""
         if self.contradicted:
             return f"{_names(self.lists)} calls photos good whose names say that they are defective"
         if not by_names.can_teach:
@@ -256,7 +256,7 @@ class _Signs:
         )
 
     def read(self, key: str) -> PhotoLabels:
-        """Return the labels by one reading."""
+        """The labels by one reading."""
         layout = self.layouts[FOLDERS if key in (FOLDERS, LISTS, NONE) else NAMES]
         masks = layout.masks
         result = PhotoLabels(lists=self.lists.names, notes=list(self.lists.notes))
@@ -304,7 +304,7 @@ class _Signs:
         place: PathLabels | None,
         masks: tuple[PurePosixPath, ...],
     ) -> tuple[PathLabels | None, str | None]:
-        """Return what one photo is by a reading; None with the reason, or without one for that of its layout."""
+        """What one photo is by a reading; None with the reason, or without one for that of its layout."""
         group = place.group if place is not None else _lots(photo)
         listed = claim is not None and bool(claim.source)
         if key == NONE:
@@ -337,7 +337,7 @@ class _Signs:
     def _marks(
         self, photo: PurePosixPath, claim: Claim | None, masks: tuple[PurePosixPath, ...]
     ) -> PurePosixPath | Annotation | None:
-        """Return what marks the defects of a photo: of an annotation, or of one mask file or several."""
+        """What marks the defects of a photo: of an annotation, or of one mask file or several."""
         files = tuple(dict.fromkeys((*(claim.masks if claim is not None else ()), *masks)))
         if claim is not None and claim.marks is not None:
             return claim.marks
@@ -347,7 +347,7 @@ class _Signs:
 
 
 def _only(reading: str, root: Path, files: Sequence[PurePosixPath], *rest: Any, **options: Any) -> PhotoLabels:
-    """Return the labels of one product of several. Raises as `read_labels`."""
+    """The labels of one product of several. Raises as `read_labels`."""
     product = reading.removeprefix(ONLY)
     signs = _Signs(root, files, *rest, **options)
     if product not in signs.products:
@@ -362,7 +362,7 @@ def _product_name(product: str) -> str:
 
 
 def _same(first: PhotoLabels, other: PhotoLabels) -> bool:
-    """Return whether two readings call the same photos good."""
+    """Whether two readings call the same photos good."""
     return set(first.good) == set(other.good)
 
 

@@ -62,7 +62,7 @@ class Finding(NamedTuple):
 
 
 def measure_quality(pixels: np.ndarray, photo: np.ndarray | None = None) -> PhotoQuality:
-    """Return the quality of a photo, (H, W, 3) uint8 RGB, as the network sees it; photo: as taken."""
+    """The quality of a photo, (H, W, 3) uint8 RGB, as the network sees it; photo: as taken."""
     setup = None if photo is None else measure_setup(pixels, photo)
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     black, white = float((grey <= DARKEST).mean()), float((grey >= BRIGHTEST).mean())
@@ -76,7 +76,7 @@ def measure_quality(pixels: np.ndarray, photo: np.ndarray | None = None) -> Phot
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:
-    """Return what is measured of noise of this spread, in grey levels, in a (height, width) photo at this size."""
+    """What is measured of noise of this spread, in grey levels, in a (height, width) photo at this size."""
     height, width = (max(_TRIED * side // to, 1) for side, to in zip(photo, size, strict=True))
     grey = 128 + spread * np.random.default_rng(0).standard_normal((height, width, 1))
     noisy = np.clip(np.rint(grey), 0, 255).astype(np.uint8).repeat(3, axis=2)
@@ -124,7 +124,7 @@ class QualityRange:
     def widened_by(
         self, noise: float, light: float, focus: float, shift: float = 0.0, size: tuple[int, int] = (256, 256)
     ) -> Self:
-        """Return the range of the same photos taken again with so much noise (as read), light (± %), blur and shift (in
+        """The range of the same photos taken again with so much noise (as read), light (± %), blur and shift (in
         pixels of a picture of this size).
 
         A blur takes (1 + focus²)^-1.5 of the finest detail if that is white noise, and less of edges;
@@ -149,13 +149,13 @@ class QualityRange:
         return cls(**ranges, setup=SetupRange.from_record(record["setup"]))
 
     def reason_to_review(self, quality: PhotoQuality) -> str | None:
-        """Return what sends a photo to review whatever its score, None for nothing (`SetupRange.reason_to_review`)."""
+        """What sends a photo to review whatever its score, None for nothing (`SetupRange.reason_to_review`)."""
         if self.setup is None or quality.setup is None:
             return None
         return self.setup.reason_to_review(quality.setup)
 
     def describe_deviation(self, quality: PhotoQuality) -> str:
-        """Return how a photo differs, "noisier than taught; darker than taught"; "" for one within."""
+        """How a photo differs, "noisier than taught; darker than taught"; "" for one within."""
         deviations: list[str] = []
         for name, (_, below, above) in _WIDENED.items():
             (least, most), value = getattr(self, name), getattr(quality, name)
@@ -167,7 +167,7 @@ class QualityRange:
 
 
 def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:
-    """Return, for each photo, what stands out in comparison with all of them."""
+    """For each photo, what stands out in comparison with all of them."""
     findings_by_photo: list[list[Finding]] = [[] for _ in qualities]
     names = ("sharpness", "brightness", "black", "white")
     sharpness, brightness, black, white = (
@@ -194,7 +194,7 @@ def find_outliers(qualities: Sequence[PhotoQuality]) -> list[list[Finding]]:
 
 
 def robust_z_scores(values: np.ndarray, *, least: float) -> np.ndarray:
-    """Return (n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to
+    """(n,) how far each value lies above the median, in robust standard deviations (Iglewicz and Hoaglin, How to
     Detect and Handle Outliers, 1993); 0 for fewer than FEWEST_COMPARED.
 
     least: lower bound of the deviation, so that differences too small to matter do not stand out.

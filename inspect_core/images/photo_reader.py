@@ -74,6 +74,10 @@ def read(path: str | Path, depth: Depth | None = None) -> DecodedPhoto:
     decide the format. Takes at most MEMORY_PER_PIXEL bytes per pixel, of which 3 remain. Raises ImageError with the
     reason and the remedy: unknown, damaged, several pictures, CMYK, floating point, the mosaic of a colour sensor, a
     side under `MIN_SIDE` or over `MAX_SIDE` pixels, larger than LOUPE_MAX_MEGAPIXELS allows, of another depth.
+
+    >>> photo = read("scratch.jpg")
+    >>> photo.pixels.shape, photo.pixels.dtype
+    ((320, 320, 3), dtype('uint8'))
     """
     path = Path(path)
     with open_photo(path) as file:
@@ -103,7 +107,7 @@ def read_mask(path: str | Path, size: tuple[int, int]) -> np.ndarray:
 
 
 def thumbnail(path: str | Path, size: tuple[int, int]) -> Thumbnail:
-    """Return an image's upright size, its brightness averaged to `size` = (rows, columns), and its 16-bit values.
+    """An image's upright size, its brightness averaged to `size` = (rows, columns), and its 16-bit values.
 
     A quick look that still reads the whole file, so that damage shows (ImageError as from `read`): a JPEG is decoded at
     reduced size, in grey.
@@ -166,7 +170,7 @@ def _picture(file: SparingFile, name: str, depth: Depth | None) -> DecodedPhoto:
 
 
 def _shown(stored: np.ndarray, depth: Depth) -> np.ndarray:
-    """Return (H, W, 3) uint8 of (H, W) uint16."""
+    """(H, W, 3) uint8 of (H, W) uint16."""
     pixels = np.empty((*stored.shape, 3), np.uint8)
     for rows in bands(*stored.shape):
         pixels[rows] = depth.brightness(stored[rows])[:, :, None]
@@ -217,19 +221,19 @@ def _upright(
 
 
 def _orientation(image: Image.Image) -> int:
-    """Return the EXIF orientation of a decoded image, as Pillow's exif_transpose reads it: 1 is upright."""
+    """The EXIF orientation of a decoded image, as Pillow's exif_transpose reads it: 1 is upright."""
     return image.getexif().get(ExifTags.Base.Orientation, 1)
 
 
 def _stored(image: Image.Image) -> Callable[[Image.Image], np.ndarray]:
-    """Return what gives (rows, columns) uint16 of a band of a 16-bit image, inverted where 0 is white."""
+    """What gives (rows, columns) uint16 of a band of a 16-bit image, inverted where 0 is white."""
     if is_negative(image):
         return lambda band: np.uint16(DEEPEST) - np.asarray(band).astype(np.uint16)
     return lambda band: np.asarray(band).astype(np.uint16)
 
 
 def _rgb(image: Image.Image) -> np.ndarray:
-    """Return (H, W, 3) uint8 of a decoded 8-bit image, by the conventions at the head of this file."""
+    """(H, W, 3) uint8 of a decoded 8-bit image, by the conventions at the head of this file."""
     if image.has_transparency_data:
         ground = Image.new("RGBA", image.size, (*BACKGROUND, 255))
         image = Image.alpha_composite(ground, image.convert("RGBA"))
@@ -237,12 +241,12 @@ def _rgb(image: Image.Image) -> np.ndarray:
 
 
 def _brightness(image: Image.Image) -> np.ndarray:
-    """Return (H, W) uint8 of a decoded 8-bit image."""
+    """(H, W) uint8 of a decoded 8-bit image."""
     return np.asarray(image if image.mode == "L" else Image.fromarray(_rgb(image)).convert("L"))
 
 
 def _marked(image: Image.Image) -> np.ndarray:
-    """Return (H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
+    """(H, W) bool of a decoded mask; 16-bit mono as stored: a defect marked by the value 1 would round to 0."""
     if image.mode.startswith("I"):
         return np.asarray(image) > 0
     red, green, blue = np.moveaxis(_rgb(image), -1, 0)

@@ -85,7 +85,7 @@ class PhotoSetup:
 
 
 def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
-    """Return how a photo was taken. picture: (h, w, 3) uint8 RGB, as placed, at the size of the network's input; photo:
+    """How a photo was taken. picture: (h, w, 3) uint8 RGB, as placed, at the size of the network's input; photo:
     (H, W, 3), as taken.
     """
     red, green, blue = np.maximum(picture.reshape(-1, 3).mean(axis=0, dtype=np.float64), 1.0)
@@ -120,7 +120,7 @@ def _drag(grey: np.ndarray) -> tuple[float, float]:
 
 
 def _blocks(photo: np.ndarray) -> float:
-    """Return the logarithm of the mean faint step of brightness over the borders of blocks of eight pixels to that
+    """The logarithm of the mean faint step of brightness over the borders of blocks of eight pixels to that
     within, of the middle of a photo; about 0 for one that was never compressed.
     """
     height, width = photo.shape[:2]
@@ -199,7 +199,7 @@ class SetupRange:
         return cls(**values)
 
     def widened_by(self, shift: float, size: tuple[int, int]) -> Self:
-        """Return the range of the same photos shifted by so many pixels of a picture of (height, width).
+        """The range of the same photos shifted by so many pixels of a picture of (height, width).
 
         That share of a block then changes by about what parts its neighbours on either side.
         """
@@ -214,13 +214,13 @@ class SetupRange:
         return replace(self, shade_spread=tuple(map(float, spread)))
 
     def reason_to_review(self, setup: PhotoSetup) -> str | None:
-        """Return EMPTY or SHADED, whatever the score is; None for a photo that shows what good ones show."""
+        """EMPTY or SHADED, whatever the score is; None for a photo that shows what good ones show."""
         if any(slope < _EMPTY * least for slope, least in zip(setup.slopes, self.least_slopes, strict=True)):
             return EMPTY
         return SHADED if self.is_shaded(setup) else None
 
     def is_shaded(self, setup: PhotoSetup) -> bool:
-        """Return whether an area of a photo is paler or darker than in any good one."""
+        """Whether an area of a photo is paler or darker than in any good one."""
         if self.shade_limit is None:
             return False
         shade = _shades(np.array([setup.layout]), np.array(self.layout))
@@ -255,7 +255,7 @@ class SetupRange:
         return words[0] if value < least else words[1] if value > most else ""
 
     def _frame_of(self, setup: PhotoSetup) -> str:
-        """Return how the size of a photo differs, "" for one of the size of the good ones."""
+        """How the size of a photo differs, "" for one of the size of the good ones."""
         if not (self._beyond("height", setup.height) or self._beyond("width", setup.width)):
             return ""
         height, width = (sum(getattr(self, name)) / 2 for name in ("height", "width"))
@@ -264,7 +264,7 @@ class SetupRange:
         return f"{setup.width} × {setup.height} px, {frame} than the {round(width)} × {round(height)} px taught"
 
     def _way_of(self, layout: np.ndarray, mean: np.ndarray) -> str:
-        """Return how a photo lies that resembles none of the good ones as it is, "" for any other."""
+        """How a photo lies that resembles none of the good ones as it is, "" for any other."""
         as_is = _correlation(layout, mean)
         if self.least_alike < _LEAST_ALIKE or as_is >= self.least_alike - _UNLIKE:
             return ""
@@ -279,7 +279,7 @@ class SetupRange:
 
 
 def _shades(layouts: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return (n, blocks) the brightness of the blocks of photos over that of good ones, both in grey levels, as a share
+    """(n, blocks) the brightness of the blocks of photos over that of good ones, both in grey levels, as a share
     above what most blocks of the photo have: a dim lamp changes none.
     """
     ratios = layouts / np.maximum(mean, _DARKEST)
@@ -287,7 +287,7 @@ def _shades(layouts: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def _shade_spread(squares: np.ndarray, count: int, mean: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of the shade of each block, drawn towards that of all blocks.
+    """The standard deviation of the shade of each block, drawn towards that of all blocks.
 
     squares: (…, blocks) sums of squared shades over `count` photos of this mean.
     """
@@ -299,7 +299,7 @@ def _shade_spread(squares: np.ndarray, count: int, mean: np.ndarray) -> np.ndarr
 
 
 def _shade_limit(layouts: np.ndarray) -> float | None:
-    """Return the most deviations of a block in any of (n, blocks) layouts, each against the others, and a margin."""
+    """The most deviations of a block in any of (n, blocks) layouts, each against the others, and a margin."""
     count = len(layouts)
     if count < FEWEST_SHADED:
         return None
@@ -312,14 +312,14 @@ def _shade_limit(layouts: np.ndarray) -> float | None:
 
 
 def _correlation(first: np.ndarray, other: np.ndarray) -> float:
-    """Return the correlation of two sets of grey levels, 0 where one is even."""
+    """The correlation of two sets of grey levels, 0 where one is even."""
     first, other = first - first.mean(), other - other.mean()
     lengths = float(np.linalg.norm(first) * np.linalg.norm(other))
     return float(first.ravel() @ other.ravel()) / lengths if lengths > 1.0 else 0.0
 
 
 def _light(setup: PhotoSetup, mean: np.ndarray) -> tuple[float, float, float]:
-    """Return by which share of it the brightness of a photo changes across and down against the good ones' mean, and
+    """By which share of it the brightness of a photo changes across and down against the good ones' mean, and
     how well that explains the photo: the least squares of mean · (a + b x + c y) + d.
     """
     grey = np.array(setup.layout)
@@ -337,7 +337,7 @@ def _light(setup: PhotoSetup, mean: np.ndarray) -> tuple[float, float, float]:
 
 
 def _shifted(layout: np.ndarray, mean: np.ndarray) -> dict[str, float]:
-    """Return the words and the correlation of the best shift of a photo by whole cells of its layout."""
+    """The words and the correlation of the best shift of a photo by whole cells of its layout."""
     best = ("", -1.0)
     for down in range(-_MOST_SHIFT, _MOST_SHIFT + 1):
         for across in range(-_MOST_SHIFT, _MOST_SHIFT + 1):

@@ -9,7 +9,7 @@ from PIL import Image
 
 
 def png_of(picture: Image.Image) -> bytes:
-    """Return the content of a PNG file of this picture."""
+    """The content of a PNG file of this picture."""
     content = io.BytesIO()
     picture.save(content, "PNG", compress_level=1)
     return content.getvalue()

@@ -14,7 +14,7 @@ FEW_GOOD = 20
 def warnings(
     samples: Sequence[PhotoFile], skipped: Sequence[SkippedFile], *, file_digests: Sequence[bytes]
 ) -> tuple[str, ...]:
-    """Return the warnings on few good images, skipped images and masks, mixed sizes, and copies.
+    """The warnings on few good images, skipped images and masks, mixed sizes, and copies.
 
     file_digests: n digests, in the order of `samples`. Photos that are nearly the same are found by `photo_screening`.
     """
@@ -63,7 +63,7 @@ def _mixed_sizes(samples: Sequence[PhotoFile]) -> str:
 
 
 def _copies(samples: Sequence[PhotoFile], file_digests: Sequence[bytes]) -> str:
-    """Return files equal byte by byte; worst where they are called both good and a defect."""
+    """Files equal byte by byte; worst where they are called both good and a defect."""
     same = defaultdict(list)
     for sample, digest in zip(samples, file_digests, strict=True):
         same[digest].append(sample)

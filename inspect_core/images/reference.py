@@ -66,7 +66,7 @@ class Reference(RegistrationImage):
         return Keypoints.from_image(self.grey, self.mask)
 
     def turns(self, lowest: float) -> tuple[int, ...]:
-        """Return by which degrees the part (else the picture) can be turned and match itself at least `lowest`."""
+        """By which degrees the part (else the picture) can be turned and match itself at least `lowest`."""
         if self.outlined:
             ways = [] if self.outline is None else self.outline.poses(self.outline, scale=False)
             alike = [registration.correlation(self.grey, self.mask, self.grey, pose) for _, pose, _ in ways]
@@ -83,7 +83,7 @@ class Reference(RegistrationImage):
         return tuple(turn for turn, match in fine.items() if match is not None and match[1] >= lowest)
 
     def repeats(self, lowest: float) -> bool:
-        """Return whether its middle correlates at least `lowest`, as good photos must, with another place on it."""
+        """Whether its middle correlates at least `lowest`, as good photos must, with another place on it."""
         height, width = self.grey.shape
         middle = self.grey[height // 4 : height - height // 4, width // 4 : width - width // 4]
         alike = cv2.matchTemplate(self.grey, middle, cv2.TM_CCOEFF_NORMED)
@@ -92,7 +92,7 @@ class Reference(RegistrationImage):
         return bool(alike.max() >= lowest)
 
     def least_visible(self, x: Pair, y: Pair, angle: Pair) -> float:
-        """Return the least share of the mask that a photo covers at the ends of these ranges of shift and turn."""
+        """The least share of the mask that a photo covers at the ends of these ranges of shift and turn."""
         height, width = self.mask.shape
         shares = []
         for right, down, degrees in product(x, y, angle):
@@ -103,7 +103,7 @@ class Reference(RegistrationImage):
         return float(min(shares))
 
     def median_reference(self, smalls: Sequence[RegistrationImage], report: Report) -> "Reference | None":
-        """Return the median of these photos, in their median pose; None when the part is found on too few of them.
+        """The median of these photos, in their median pose; None when the part is found on too few of them.
 
         The mask is what most of them cover. The ground beside an outlined part is not inspected.
         """
@@ -127,7 +127,7 @@ class Reference(RegistrationImage):
         return Reference(_median_where(warped, covers), covered > 0.5, always, self.scale, self.outlined)
 
     def pose(self, small: RegistrationImage) -> FoundPose | None:
-        """Return the coarse pose, the fine one and its correlation; by phase correlation where features lead nowhere.
+        """The coarse pose, the fine one and its correlation; by phase correlation where features lead nowhere.
 
         Of an outlined one the correlation of the outlines; where both directions fit, that in which the pictures agree.
         """
@@ -142,7 +142,7 @@ class Reference(RegistrationImage):
         return refined or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
 
     def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> FoundPose | None:
-        """Return that of the poses near these, the one that agrees best."""
+        """That of the poses near these, the one that agrees best."""
         poses = []
         for coarse in starts:
             fine = registration.refine_pose(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
@@ -154,7 +154,7 @@ class Reference(RegistrationImage):
 def pick_medoid(
     smalls: Sequence[RegistrationImage], report: Report, *, scale: bool, outlined: bool
 ) -> Reference | None:
-    """Return the photo that agrees best with the others, in the median; None when no part is common to them."""
+    """The photo that agrees best with the others, in the median; None when no part is common to them."""
     everywhere = np.ones(smalls[0].grey.shape, bool)
     candidates = [Reference(small.picture, everywhere, everywhere, scale, outlined) for small in smalls]
     agreement = np.full((len(smalls), len(smalls)), np.nan)
@@ -167,13 +167,13 @@ def pick_medoid(
 
 
 def _square(margin: float, shape: tuple[int, ...]) -> np.ndarray:
-    """Return what a mask is widened or narrowed with, by a share of the longer side on every side."""
+    """What a mask is widened or narrowed with, by a share of the longer side on every side."""
     side = 2 * round(margin * max(shape)) + 1
     return np.ones((side, side), np.uint8)
 
 
 def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
+    """(h, w, 3) uint8: the median at each place of the photos that cover it, of all where none does."""
     stack, covered = np.stack(photos), np.stack(covers)
     covered[:, ~covered.any(axis=0)] = True
     ordered = np.sort(np.where(covered[..., None], stack, np.uint16(256)), axis=0)  # what does not count comes last
@@ -183,7 +183,7 @@ def _median_where(photos: Sequence[np.ndarray], covers: Sequence[np.ndarray]) ->
 
 
 def _median_pose(poses: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return (2, 3): turned, scaled and shifted as these poses are in the median, about the middle of the reference."""
+    """(2, 3): turned, scaled and shifted as these poses are in the median, about the middle of the reference."""
     middle = np.array([(shape[1] - 1) / 2, (shape[0] - 1) / 2])
     turns = np.array([pose[:, 0] @ [1, 1j] for pose in poses])
     first = turns[0] / abs(turns[0])

@@ -48,7 +48,7 @@ class CoarsePose(NamedTuple):
 
 
 def poses_from_keypoints(reference: Keypoints, photo: Keypoints, *, scale: bool) -> list[CoarsePose]:
-    """Return the pose that most features agree on, of those that are each other's match in both directions.
+    """The pose that most features agree on, of those that are each other's match in both directions.
 
     None of them when fewer than FEWEST agree, or all lie close together or along a line. scale: whether it may change.
     """
@@ -66,7 +66,7 @@ def poses_from_keypoints(reference: Keypoints, photo: Keypoints, *, scale: bool)
 
 
 def poses_from_phase(reference: np.ndarray, photo: np.ndarray) -> list[CoarsePose]:
-    """Return the poses of equal scale in which the spectra may agree; none when a picture is constant.
+    """The poses of equal scale in which the spectra may agree; none when a picture is constant.
 
     The spectra's magnitudes in log-polar coordinates cannot tell a turn from half a turn more and may miss a part that
     is nearly level: returned are both turns, and no turn.
@@ -87,7 +87,7 @@ def poses_from_phase(reference: np.ndarray, photo: np.ndarray) -> list[CoarsePos
 def refine_pose(
     reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray, *, alike: bool = False
 ) -> tuple[np.ndarray, float] | None:
-    """Return the pose near `start` of the largest correlation, and that correlation; None if not found.
+    """The pose near `start` of the largest correlation, and that correlation; None if not found.
 
     reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
     this step would be biased. alike: `start` is close, and only places that look alike in it draw the pose, so that
@@ -112,7 +112,7 @@ def refine_pose(
 
 
 def warp_onto(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the photo as it lies over the reference, of that shape, and where it covers it, (h, w) bool."""
+    """The photo as it lies over the reference, of that shape, and where it covers it, (h, w) bool."""
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     moved = cv2.warpAffine(photo, pose, shape[::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
     covered = cv2.warpAffine(np.full(photo.shape[:2], 255, np.uint8), pose, shape[::-1], flags=flags)
@@ -120,12 +120,12 @@ def warp_onto(photo: np.ndarray, pose: np.ndarray, shape: tuple[int, int]) -> tu
 
 
 def compose_poses(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the pose that applies `inner` first."""
+    """The pose that applies `inner` first."""
     return outer @ np.vstack([inner, [0, 0, 1]])
 
 
 def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """Return (h, w) bool: where the surroundings of a pixel correlate in both pictures."""
+    """(h, w) bool: where the surroundings of a pixel correlate in both pictures."""
 
     def mean(values: np.ndarray) -> np.ndarray:
         return cv2.blur(values, (_AROUND, _AROUND))
@@ -138,7 +138,7 @@ def _alike(reference: np.ndarray, moved: np.ndarray) -> np.ndarray:
 
 
 def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose: np.ndarray) -> float:
-    """Return that of reference and photo laid over it, where the mask counts and the photo covers; -1 to 1.
+    """That of reference and photo laid over it, where the mask counts and the photo covers; -1 to 1.
 
     -1 where they have nothing in common.
     """
@@ -152,7 +152,7 @@ def correlation(reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, pose
 
 
 def _agreed(here: np.ndarray, there: np.ndarray, *, scale: bool) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the pose of most pairs of points and which have it, (n,) bool; None and no pair below FEWEST."""
+    """The pose of most pairs of points and which have it, (n,) bool; None and no pair below FEWEST."""
     none = None, np.zeros(len(here), bool)
     if len(here) < FEWEST:
         return none
@@ -171,7 +171,7 @@ def _narrowest(points: np.ndarray) -> float:
 
 
 def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
-    """Return the least-squares pose of pairs of points (Umeyama), of scale 1 unless that may change."""
+    """The least-squares pose of pairs of points (Umeyama), of scale 1 unless that may change."""
     middle = here.mean(axis=0)
     middle_there = there.mean(axis=0)
     a, b = np.complex128((here - middle) @ [1, 1j]), np.complex128((there - middle_there) @ [1, 1j])
@@ -182,13 +182,13 @@ def _fitted(here: np.ndarray, there: np.ndarray, *, scale: bool) -> np.ndarray:
 
 
 def rotation_about_centre(shape: tuple[int, ...], degrees: float) -> np.ndarray:
-    """Return the pose of a picture turned clockwise about its middle."""
+    """The pose of a picture turned clockwise about its middle."""
     middle = ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
     return cv2.getRotationMatrix2D(middle, -degrees, 1.0)
 
 
 def _polar(grey: np.ndarray) -> np.ndarray:
-    """Return (_TURNS, radii) float32: the magnitudes of the spectrum by angle and logarithm of the frequency."""
+    """(_TURNS, radii) float32: the magnitudes of the spectrum by angle and logarithm of the frequency."""
     side = max(grey.shape)
     square = np.zeros((side, side), np.float32)
     window = cv2.createHanningWindow(grey.shape[::-1], cv2.CV_32F)

@@ -103,7 +103,7 @@ class Dataset:
         return self.depth is not None and self.values is not None and self.depth.is_narrow(self.values)
 
     def with_depth(self, *, bits: int | None = None, learned: bool | None = None) -> Self:
-        """Return the same photos, read with this number of bits (None: as found) and over a learned window, or over the
+        """The same photos, read with this number of bits (None: as found) and over a learned window, or over the
         full range (None: where they are not narrow).
 
         Raises ValueError for photos of 8 bits, which have nothing to choose, and for fewer bits than were found.
@@ -122,7 +122,7 @@ class Dataset:
         return replace(self, good=good, defects=defects)
 
     def without(self, names: Collection[str]) -> Self:
-        """Return these without the good images of these names, neither taught nor judged; files are unchanged.
+        """These without the good images of these names, neither taught nor judged; files are unchanged.
 
         Raises ValueError for a name that is not that of a good image, and when none is left to learn from.
         """
@@ -136,11 +136,11 @@ class Dataset:
         return replace(self, good=good, left_out=(*self.left_out, *sorted(names)))
 
     def sources(self) -> list[LabelSource]:
-        """Return how many labels were read where, most first."""
+        """How many labels were read where, most first."""
         return label_sources((*self.good, *self.defects))
 
     def table(self) -> list[ScanSummaryRow]:
-        """Return the pre-flight table: good, each defect type, masks, and what was skipped by reason."""
+        """The pre-flight table: good, each defect type, masks, and what was skipped by reason."""
         sides = Counter(sample.split_side for sample in self.good if sample.split_side)
         apart = ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
         rows = [ScanSummaryRow(GOOD, len(self.good), apart)]
@@ -155,28 +155,28 @@ class Dataset:
         return rows
 
     def summary(self) -> str:
-        """Return the table's totals as one line."""
+        """The table's totals as one line."""
         types = pluralise(len({sample.label for sample in self.defects}), "type")
         masks = pluralise(sum(sample.mask is not None for sample in self.defects), "mask")
         return f"{len(self.good)} good, {len(self.defects)} defects of {types}, {masks}, {len(self.skipped)} skipped"
 
 
 def label_sources(photos: Iterable[PhotoFile]) -> list[LabelSource]:
-    """Return how many labels of photos were read where, most first."""
+    """How many labels of photos were read where, most first."""
     counts = Counter((photo.source or UNSAID, photo.label == GOOD) for photo in photos)
     sources = dict.fromkeys(source for (source, _), _ in counts.most_common())
     return [LabelSource(source, counts[source, True], counts[source, False]) for source in sources]
 
 
 def shorten(text: str) -> str:
-    """Return a message of at most about LONGEST_REASON characters, without its middle if it is longer."""
+    """A message of at most about LONGEST_REASON characters, without its middle if it is longer."""
     if len(text) <= LONGEST_REASON:
         return text
     return f"{text[: LONGEST_REASON // 2]} … {text[-LONGEST_REASON // 2 :]}"
 
 
 def escape_line(text: str) -> str:
-    """Return text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
+    """Text on one line: escapes stand for line ends, terminal controls and bytes that are no UTF-8."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
@@ -186,6 +186,6 @@ def pluralise(count: int, noun: str, plural: str = "") -> str:
 
 
 def join_first_names(names: list[str], *, most: int = 3) -> str:
-    """Return the first names, and how many more there are."""
+    """The first names, and how many more there are."""
     first = ", ".join(names[:most])
     return first if len(names) <= most else f"{first} and {len(names) - most} more"

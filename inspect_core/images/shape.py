@@ -17,7 +17,7 @@ ALIKE = 1.2
 
 
 def input_size(photos: Sequence[Size], side: int = SIDE) -> Size:
-    """Return (height, width) of the network's input for photos of these sizes: the median of their aspects, the area of
+    """(height, width) of the network's input for photos of these sizes: the median of their aspects, the area of
     a square of `side`, in multiples of STEP. Raises ValueError for no photo.
     """
     if not photos:
@@ -28,12 +28,12 @@ def input_size(photos: Sequence[Size], side: int = SIDE) -> Size:
 
 
 def grid_of(size: Size, cell: int = CELL) -> Size:
-    """Return the patch grid (rows, columns) with one cell to `cell` pixels of the input."""
+    """The patch grid (rows, columns) with one cell to `cell` pixels of the input."""
     return size[0] // cell, size[1] // cell
 
 
 def mixed_shapes(photos: Sequence[Size]) -> str:
-    """Return a sentence where the aspects of photos differ by more than a fifth; else ""."""
+    """A sentence where the aspects of photos differ by more than a fifth; else ""."""
     aspects = [height / width for height, width in photos]
     if not aspects or max(aspects) <= ALIKE * min(aspects):
         return ""

@@ -42,18 +42,18 @@ class Split:
         return iter((self.train, self.calibration, self.test))
 
     def folds(self, seed: int) -> list[list[PhotoFile]]:
-        """Return the photos to fit in the folds that set limits; none where photos are kept for that, or too few."""
+        """The photos to fit in the folds that set limits; none where photos are kept for that, or too few."""
         return [] if self.calibration else folds(self.train, self.groups, seed=seed)
 
     def limit_photos(self, seed: int) -> list[list[PhotoFile]]:
-        """Return the good photos that set limits: those kept for that, else of each fold at most MOST_CROSSED."""
+        """The good photos that set limits: those kept for that, else of each fold at most MOST_CROSSED."""
         if self.calibration:
             return [list(self.calibration)]
         step = max(1, -(-len(self.train) // MOST_CROSSED))
         return [fold[::step] for fold in self.folds(seed)]
 
     def without(self, names: Collection[str]) -> "Split":
-        """Return the same without good photos that the user leaves out. Raises ValueError when none is left."""
+        """The same without good photos that the user leaves out. Raises ValueError when none is left."""
         train, calibration = (
             tuple(sample for sample in part if sample.name not in names) for part in (self.train, self.calibration)
         )
@@ -64,7 +64,7 @@ class Split:
         return replace(self, train=train, calibration=calibration, groups=groups, left_out=left_out)
 
     def with_labels(self, relabelled_photos: Iterable[PhotoFile]) -> "Split":
-        """Return the same with these photos, new or of another kind than before: good ones to learn from, defects to
+        """The same with these photos, new or of another kind than before: good ones to learn from, defects to
         choose settings by, since who labels a part has seen its score. Names are made unique. Raises ValueError as
         `without`.
         """
@@ -90,13 +90,13 @@ class Split:
         return Split(*parts, self.notes, groups, tuple(validation), self.left_out)
 
     def note(self) -> str:
-        """Return what was learned from, and what was left out, for the recipe."""
+        """What was learned from, and what was left out, for the recipe."""
         names = join_first_names(list(self.left_out), most=MAX_NAMED_PHOTOS)
         left_out = f", {len(self.left_out)} excluded beforehand ({names})" if self.left_out else ""
         return f"trained on {len(self.train)} good photos{left_out}"
 
     def label_note(self) -> str:
-        """Return where the labels were read, for the recipe."""
+        """Where the labels were read, for the recipe."""
         sources = label_sources((*self.train, *self.calibration, *self.validation, *self.test))
         by_source = [f"{source}: {good} good, {defective} defective" for source, good, defective in sources]
         return f"labels from {'; '.join(by_source)}"
@@ -177,7 +177,7 @@ def require_enough(photos: Split) -> None:
 
 
 def train_on_all(photos: Split, *, keep_test: bool = False) -> Split:
-    """Return the same with the photos that were to set limits among those to fit, which then set them by folds, and
+    """The same with the photos that were to set limits among those to fit, which then set them by folds, and
     those that were to judge, unless the folder has a test/ or `keep_test` asks for them; folds judge then.
 
     Limits set so hold as well as those of photos kept apart, and the detector has more to learn from
@@ -197,7 +197,7 @@ def train_on_all(photos: Split, *, keep_test: bool = False) -> Split:
 def folds(
     samples: Sequence[PhotoFile], groups: Mapping[str, str], *, seed: int, count: int = FOLDS
 ) -> list[list[PhotoFile]]:
-    """Return the samples in `count` folds that split no group, fewer where groups are; none below MIN_FOLDS groups."""
+    """The samples in `count` folds that split no group, fewer where groups are; none below MIN_FOLDS groups."""
     labels = [groups.get(sample.name, sample.name) for sample in samples]
     names = sorted(set(labels))
     if len(names) < MIN_FOLDS:
@@ -212,7 +212,7 @@ def folds(
 
 
 def _labels(good: Sequence[PhotoFile], groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the group of every good image by its name."""
+    """The group of every good image by its name."""
     bare = Counter(sample.path.name for sample in good)
     labels = {}
     for sample in good:

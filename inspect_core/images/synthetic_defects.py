@@ -25,7 +25,7 @@ Made = tuple[np.ndarray, np.ndarray]
 
 
 def misplaced_patch(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None = None) -> Made:
-    """Return a rectangle copied from elsewhere, a little off in colour: the photo and its mask."""
+    """A rectangle copied from elsewhere, a little off in colour: the photo and its mask."""
     side = min(pixels.shape[:2])
     height, width = (max(2, round(side * _between(rng, PATCH_SIDE, logarithmic=True))) for _ in range(2))
     y, x = _corner(pixels, height, width, rng)
@@ -40,7 +40,7 @@ def misplaced_patch(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndar
 
 
 def scar(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None = None) -> Made:
-    """Return a thin, slightly bent line, darker or brighter than what it crosses."""
+    """A thin, slightly bent line, darker or brighter than what it crosses."""
     height, width = pixels.shape[:2]
     side = min(height, width)
     length = side * _between(rng, SCAR_LENGTH)
@@ -58,7 +58,7 @@ def scar(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None 
 
 
 def blotch(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None = None) -> Made:
-    """Return a soft oval change of colour without an edge, such as a stain or a shadow leaves."""
+    """A soft oval change of colour without an edge, such as a stain or a shadow leaves."""
     height, width = pixels.shape[:2]
     radius = min(height, width) * _between(rng, BLOTCH_RADIUS)
     oval, turn = rng.uniform(1.0, 2.0), rng.uniform(0, np.pi)
@@ -70,7 +70,7 @@ def blotch(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | Non
 
 
 def grown_in(pixels: np.ndarray, rng: np.random.Generator, donor: np.ndarray | None = None) -> Made:
-    """Return an oval piece from elsewhere, turned, whose texture stays while its edge takes the colours around it.
+    """An oval piece from elsewhere, turned, whose texture stays while its edge takes the colours around it.
 
     After Perez, Gangnet and Blake, "Poisson image editing" (2003), by OpenCV.
     """
@@ -97,7 +97,7 @@ def _between(rng: np.random.Generator, bounds: tuple[float, float], *, logarithm
 
 
 def _shift(rng: np.random.Generator, size: tuple[float, float]) -> np.ndarray:
-    """Return (3,) grey levels: one sign for all colours, mostly grey, a little tinted."""
+    """(3,) grey levels: one sign for all colours, mostly grey, a little tinted."""
     sign = 1.0 if rng.random() < 0.5 else -1.0
     return sign * rng.uniform(*size) * rng.uniform(0.7, 1.3, 3)
 
@@ -108,6 +108,6 @@ def _corner(pixels: np.ndarray, height: int, width: int, rng: np.random.Generato
 
 
 def _blend(pixels: np.ndarray, colours: np.ndarray, weight: np.ndarray) -> Made:
-    """Return the mask of where the defect weighs at least half."""
+    """The mask of where the defect weighs at least half."""
     mixed = pixels + weight[:, :, None] * (colours - pixels)
     return np.clip(mixed, 0, 255).round().astype(np.uint8), weight >= 0.5

@@ -69,11 +69,11 @@ class TilePlan:
 
     @classmethod
     def from_params(cls, params: Mapping, tile: Size) -> Self:
-        """Return the plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
+        """The plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
         return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
 
     def params(self) -> dict:
-        """Return its fields in a recipe; the size of a tile is that of the network."""
+        """Its fields in a recipe; the size of a tile is that of the network."""
         return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
 
     @property
@@ -120,7 +120,7 @@ class TilePlan:
         ]
 
     def cut(self, picture: np.ndarray, tile: Tile) -> np.ndarray:
-        """Return a tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
+        """A tile (h, w, 3) of a picture (H, W, 3) at the working size, as a view."""
         return picture[tile.top : tile.top + self.tile[0], tile.left : tile.left + self.tile[1]]
 
     def fill(
@@ -154,7 +154,7 @@ class TilePlan:
         return min(USUAL_K, self.largest_k)
 
     def sentence(self) -> str:
-        """Return a sentence for the user: how a photo is cut, and how much can be learned per place."""
+        """A sentence for the user: how a photo is cut, and how much can be learned per place."""
         rows, columns = self.grid
         return (
             f"Each photo is resized to {_sides(self.size)} and split into {pluralise(len(self.tiles), 'tile')} of "
@@ -173,7 +173,7 @@ class TilePlan:
 def proposed(
     photo: Size, smallest_defect: float | None = None, *, tile: Size = (256, 256), cell: int | None = None
 ) -> TilePlan:
-    """Return the plan for photos of (height, width) in which a defect of so many pixels matters.
+    """The plan for photos of (height, width) in which a defect of so many pixels matters.
 
     The photo is reduced until this defect has SEEN pixels; without one it keeps its size. cell: None takes the finest
     that allows WANTED_K features at every place. Overlap: a quarter of a tile. Raises ValueError, with the figure, for
@@ -191,12 +191,12 @@ def proposed(
 
 
 def smallest_seen(photo: Size, size: Size) -> int:
-    """Return the pixels of a (height, width) photo that a defect needs to be seen when squashed to `size`."""
+    """The pixels of a (height, width) photo that a defect needs to be seen when squashed to `size`."""
     return math.ceil(SEEN * max(side / input_side for side, input_side in zip(photo, size, strict=True)))
 
 
 def recommendation(photo: Size, smallest_defect: float, size: Size) -> tuple[bool, str]:
-    """Return whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
+    """Whether tiles help for photos of (height, width), otherwise squashed to `size`, and why, in a sentence."""
     left = smallest_defect * min(input_side / side for side, input_side in zip(photo, size, strict=True))
     reason = (
         f"A defect of {smallest_defect:g} px is {left:.2g} px after resizing to {_sides(size)}; at least {SEEN} px "

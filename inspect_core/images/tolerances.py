@@ -44,7 +44,7 @@ class CaptureVariation:
     jpeg: int = 100
 
     def apply(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        """Return what the network would see, (h, w, 3) uint8; picture: as it sees it now; photo: (H, W) as taken."""
+        """What the network would see, (h, w, 3) uint8; picture: as it sees it now; photo: (H, W) as taken."""
         size = picture.shape[:2]
         if self.right or self.down:
             shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
@@ -59,7 +59,7 @@ class CaptureVariation:
         return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
     def compress(self, photo: np.ndarray) -> np.ndarray:
-        """Return a photo as taken, (H, W, 3) uint8, as it is kept: with halved colour, before anything is resized."""
+        """A photo as taken, (H, W, 3) uint8, as it is kept: with halved colour, before anything is resized."""
         if self.jpeg >= 100:
             return photo
         file = io.BytesIO()
@@ -68,7 +68,7 @@ class CaptureVariation:
 
 
 def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generator, *, mono: bool) -> np.ndarray:
-    """Return (h, w, 1 or 3) float32: noise of spread 1 in every pixel of the photo, squashed as the photo is."""
+    """(h, w, 1 or 3) float32: noise of spread 1 in every pixel of the photo, squashed as the photo is."""
     channels = 1 if mono else 3
     height, width = (min(photo_side, to) for photo_side, to in zip(photo, size, strict=True))
     drawn = rng.standard_normal((height, width, channels), dtype=np.float32)
@@ -80,13 +80,13 @@ def _noise(size: tuple[int, int], photo: tuple[int, int], rng: np.random.Generat
 
 
 def photos_per_original(tolerances: "Tolerances | None") -> int:
-    """Return photos that are learned from for each good one: itself and its copies."""
+    """Photos that are learned from for each good one: itself and its copies."""
     return 1 if tolerances is None else 1 + tolerances.copies
 
 
 @lru_cache(maxsize=64)
 def _left(photo: int, to: int) -> np.float32:
-    """Return the share of the spread of independent pixels that squashing leaves (`photo_reader.squash`: triangle)."""
+    """The share of the spread of independent pixels that squashing leaves (`photo_reader.squash`: triangle)."""
     times = max(photo / to, 1.0)
     centres = (np.arange(min(to, 64)) + 0.5) * times
     weights = np.maximum(1 - np.abs(np.arange(math.ceil(66 * times)) + 0.5 - centres[:, None]) / times, 0)
@@ -137,7 +137,7 @@ class Tolerances:
         return cls(**values)
 
     def __str__(self) -> str:
-        """Return what `parse` reads."""
+        """What `parse` reads."""
         return ",".join(f"{name}={getattr(self, name):g}" for name in RANGES)
 
     def sample_variations(self, rng: np.random.Generator) -> Iterator[CaptureVariation]:
@@ -154,7 +154,7 @@ class Tolerances:
             yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
 
     def extreme_variation(self, side: int) -> CaptureVariation:
-        """Return all of them at once, at the darker (-1) or the brighter end (1)."""
+        """All of them at once, at the darker (-1) or the brighter end (1)."""
         gain, shift = 1 + side * self.light / 100, side * self.shift
         return CaptureVariation(self.noise, gain, shift, shift, self.focus, self.jpeg)
 
@@ -165,7 +165,7 @@ class Tolerances:
         digest: str,
         keep: Callable[[CaptureVariation], np.ndarray] | None = None,
     ) -> Iterator[np.ndarray]:
-        """Return the copies of one photo, as `CaptureVariation.apply`; the same for the same digest of its content.
+        """The copies of one photo, as `CaptureVariation.apply`; the same for the same digest of its content.
 
         keep: the picture of the photo as a variation compresses it; None for a photo so large that nothing of that is
         left when it is reduced.

@@ -13,7 +13,7 @@ Condition = Literal["good", "defective", "type"]
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text."""
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -100,7 +100,7 @@ class ConditionSign(NamedTuple):
 
 
 def _folded(text: str) -> str:
-    """Return text without case, accents and the width of letters."""
+    """Text without case, accents and the width of letters."""
     plain = unicodedata.normalize("NFKD", text.casefold().replace("ł", "l"))
     return "".join(sign for sign in plain if not unicodedata.combining(sign)).casefold()
 
@@ -115,7 +115,7 @@ _UNSPACED = sorted((word for word in _BY_WORD if _WITHOUT_SPACES.match(word)), k
 
 
 def condition_sign(name: str) -> ConditionSign | None:
-    """Return what the name of a folder, or of a file without its ending, says of the condition of its parts."""
+    """What the name of a folder, or of a file without its ending, says of the condition of its parts."""
     tokens = _tokens(unicodedata.normalize("NFKC", name))
     findings, others, position = [], 0, 0
     while position < len(tokens):
@@ -138,13 +138,13 @@ def condition_sign(name: str) -> ConditionSign | None:
 
 
 def is_good_word(name: str) -> bool:
-    """Return whether a name says as a whole that parts are good: "good", "OK", "01 good parts", "i.O."."""
+    """Whether a name says as a whole that parts are good: "good", "OK", "01 good parts", "i.O."."""
     sign = condition_sign(name)
     return sign is not None and sign.is_whole and sign.condition == "good"
 
 
 def _tokens(name: str) -> list[str]:
-    """Return the words and numbers of a name, folded; a word of the table is not divided where its case changes."""
+    """The words and numbers of a name, folded; a word of the table is not divided where its case changes."""
     tokens = []
     for run in _RUN.findall(name):
         parts = [run]
@@ -157,7 +157,7 @@ def _tokens(name: str) -> list[str]:
 
 
 def _condition(words: list[str]) -> Condition | None:
-    """Return what words mean together, with or without "not" in front or a noun such as "parts" at the end."""
+    """What words mean together, with or without "not" in front or a noun such as "parts" at the end."""
     if any(word.isdigit() for word in words):
         return None
     phrase = "".join(words)
@@ -168,7 +168,7 @@ def _condition(words: list[str]) -> Condition | None:
 
 
 def _within(token: str) -> list[tuple[Condition, str]]:
-    """Return the words found in one of a script that puts no spaces between them."""
+    """The words found in one of a script that puts no spaces between them."""
     matches = []
     for word in _UNSPACED if _WITHOUT_SPACES.search(token) else ():
         if len(word) > 1 and word in token:

@@ -69,7 +69,7 @@ class Outputs:
 
 
 def photos_of(paths: Sequence[Path], roots: Sequence[Path] | None = None) -> list[Photo]:
-    """Return (name, path) of every photo at the paths, zip archives unpacked; of a list of photos, those that it names.
+    """(name, path) of every photo at the paths, zip archives unpacked; of a list of photos, those that it names.
 
     roots: as for `photos_in`. Raises ValueError when there is none, ScanError, FileNotFoundError and OSError as
     `unpacked` and `photos_in` do.
@@ -164,7 +164,7 @@ def _reusable_rows(
     record: Record | None,
     report: Report,
 ) -> dict[str, ResultRow]:
-    """Return the rows still valid: photo as judged, by this release, with its maps and its record."""
+    """The rows still valid: photo as judged, by this release, with its maps and its record."""
     rows: dict[str, ResultRow] = {}
     if journal is None or not journal.rows:
         return rows

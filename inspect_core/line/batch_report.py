@@ -44,7 +44,7 @@ def write_report(
 
 
 def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes], approval: str = "") -> str:
-    """Return the report, as `write_report` writes it."""
+    """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
     first = sorted(rows, key=lambda row: (-ALL_VERDICTS.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
     truths = confusion.table_of(rows)
@@ -74,7 +74,7 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
 
 
 def batch_sentence(rows: Sequence[ResultRow]) -> str:
-    """Return the counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged.", and why parts are
+    """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged.", and why parts are
     to review that their score alone would accept.
     """
     counts = Counter(row.verdict for row in rows)
@@ -85,23 +85,23 @@ def batch_sentence(rows: Sequence[ResultRow]) -> str:
 
 
 def review_reasons(rows: Sequence[ResultRow]) -> list[str]:
-    """Return a sentence for each reason why parts are to review although their score is below the limit."""
+    """A sentence for each reason why parts are to review although their score is below the limit."""
     reasons = Counter(row.reason for row in rows if row.reason and row.reason == row.never_accepted)
     return [f"{count:,} to review whatever the score: {reason}." for reason, count in reasons.most_common()]
 
 
 def worst_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:
-    """Return the judged photos of the highest scores."""
+    """The judged photos of the highest scores."""
     return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
 
 
 def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping[str, Path]) -> dict[str, bytes]:
-    """Return the worst parts, drawn, by name: read and judged once more. photos: path by name."""
+    """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
     return {row.name: drawn for row in worst_rows(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
 
 def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE, digest: str = "") -> bytes | None:
-    """Return the photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be.
+    """The photo with its heatmap, reduced, as WebP: read and judged once more; None when it no longer can be.
 
     digest: that its pixels must have; "" takes any.
     """
@@ -114,7 +114,7 @@ def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE,
 
 
 def in_words(row: ResultRow) -> str:
-    """Return a row under its picture: the verdict, the score, the defect type or the reason."""
+    """A row under its picture: the verdict, the score, the defect type or the reason."""
     score = "" if row.score is None else f", score {_number(row.score, '.3g')}"
     more = row.defect_type or row.reason
     return f"{row.verdict}{score}{', ' + more if more else ''}"

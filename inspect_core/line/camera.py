@@ -30,7 +30,7 @@ cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # it prints a
 
 
 def without_password(address: str) -> str:
-    """Return a camera's source as it may be shown: a number, a file's name, or scheme and host of an address.
+    """A camera's source as it may be shown: a number, a file's name, or scheme and host of an address.
 
     A password may be anywhere else: before an @, in a query, in a pipeline. Where it is not certain which part is the
     host, that is left out too.
@@ -71,7 +71,7 @@ class Trigger:
         self._asked.set()
 
     def takes(self, frame: np.ndarray, now: float) -> bool:
-        """Return whether this frame, (H, W, 3) uint8, seen at `now` seconds, is to be a photo."""
+        """Whether this frame, (H, W, 3) uint8, seen at `now` seconds, is to be a photo."""
         if self._asked.is_set():
             self._asked.clear()
             return True

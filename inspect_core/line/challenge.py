@@ -82,7 +82,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
 
 
 def photos_by_part(folder: Path) -> dict[str, Path]:
-    """Return photos below a folder by the name of the part: that of the file without its extension.
+    """Photos below a folder by the name of the part: that of the file without its extension.
 
     Raises ValueError when two photos are of one part.
     """
@@ -95,7 +95,7 @@ def photos_by_part(folder: Path) -> dict[str, Path]:
 
 
 def result_facts(answer: ChallengeResult) -> dict:
-    """Return an answer as stored in the audit log."""
+    """An answer as stored in the audit log."""
     facts = asdict(answer)
     part, margin_had = facts.pop("part"), facts.pop("reference_margin")
     expected = {"name": part["name"], "good": part["good"], "expected": part["verdict"], "had": part["score"]}

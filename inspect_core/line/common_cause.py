@@ -47,7 +47,7 @@ class Remark(NamedTuple):
 
 
 def common_causes(remarks: Iterable[Remark]) -> list[str]:
-    """Return a sentence for each way in which at least half of the photos differ from those taught, most frequent
+    """A sentence for each way in which at least half of the photos differ from those taught, most frequent
     first, and one for parts in a row that stand out at one place; none for fewer than FEWEST photos.
     """
     remarks = list(remarks)
@@ -72,7 +72,7 @@ def _question(way: str) -> str:
 
 
 def _one_place(remarks: Sequence[Remark]) -> list[str]:
-    """Return a sentence on the longest run of parts that stand out near the place of its first, if it is long."""
+    """A sentence on the longest run of parts that stand out near the place of its first, if it is long."""
     longest: list[Remark] = []
     run: list[Remark] = []
     for remark in remarks:
@@ -98,7 +98,7 @@ def _is_near(first: Remark, other: Remark) -> bool:
 
 
 def _where(x: float, y: float) -> str:
-    """Return a place in words: "near the lower left corner"."""
+    """A place in words: "near the lower left corner"."""
     down = "upper" if y < 1 / 3 else "lower" if y > 2 / 3 else ""
     across = "left" if x < 1 / 3 else "right" if x > 2 / 3 else ""
     if down and across:

@@ -20,7 +20,7 @@ TAUGHT = "good, taught"
 def truths_of(
     photos: Sequence[tuple[str, Path]], paths: Sequence[Path], reading: str | None = None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return what names, lists, annotations and masks say of photos by name, "good" or the defect type, and a sentence
+    """What names, lists, annotations and masks say of photos by name, "good" or the defect type, and a sentence
     where that can be read in more than one way, so that no verdict is called wrong by it.
 
     photos: as `batch.photos_of` gives them for these paths; reading: one of `photo_labels.READINGS`. Raises ScanError
@@ -37,12 +37,12 @@ def truths_of(
 
 
 def with_truth(row: ResultRow, truth: str, training_digests: Collection[str]) -> ResultRow:
-    """Return the row with what its photo shows. training_digests: of the photos that the recipe learned from."""
+    """The row with what its photo shows. training_digests: of the photos that the recipe learned from."""
     return replace(row, truth=TAUGHT if truth == GOOD and row.digest in training_digests else truth)
 
 
 def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
-    """Return how many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
+    """How many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
     counts_by_truth: dict[str, Counter[str]] = {}
     for truth in sorted({row.truth for row in rows} - {"", TAUGHT}, key=lambda truth: (truth != GOOD, truth)):
         counts_by_truth[truth] = Counter(row.verdict for row in rows if row.truth == truth)
@@ -76,7 +76,7 @@ def escape_sentence(rows: Sequence[ResultRow]) -> str:
 
 
 def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
-    """Return the confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
+    """The confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
     lines = confusion(rows)
     defects = [counts for truth, counts in lines.items() if truth != GOOD]
     if len(defects) > 1:
@@ -102,6 +102,6 @@ def _unscored(verdicts: Counter[str]) -> UnscoredCounts:
 
 
 def _share(count: int, inspected: int, total: int) -> str:
-    """Return a share of the inspected parts, with those that were not inspected beside it."""
+    """A share of the inspected parts, with those that were not inspected beside it."""
     share = f"{100 * count / inspected:.1f}%" if inspected else "–"
     return share if inspected == total else f"{share} of {inspected:,} inspected; {total - inspected:,} to sort by hand"

@@ -24,7 +24,7 @@ class DriftMonitor:
                 self._signals.add(inspection.score, rejected=inspection.verdict == REJECT, inputs=inspection.inputs)
 
     def add(self, facts: Facts) -> list[SignalAlarm]:
-        """Return the signals that leave their limits with this part; each is recorded. Raises OSError as the log."""
+        """The signals that leave their limits with this part; each is recorded. Raises OSError as the log."""
         inputs = {name: float(value) for name in INPUTS if isinstance(value := facts.get(name), int | float)}
         score = facts["score"]
         score = float(score) if isinstance(score, int | float) else None

@@ -22,7 +22,7 @@ WORDS = 130
 
 
 def histogram(rows: Sequence[ResultRow], *, ink: str = "currentColor") -> str:
-    """Return how many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
+    """How many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
     scored = [row for row in rows if row.score is not None]
     drawn_rows = [row for row in scored if is_plottable(row.score or 0.0, row.review, row.reject)]
     note = _text(WIDTH - 12, HEIGHT - 6, omitted_sentence(len(scored) - len(drawn_rows)), "end")
@@ -42,7 +42,7 @@ def stacked(
     ink: str = "currentColor",
     note: str = "",
 ) -> str:
-    """Return bars of the groups, one upon the other. groups: (word, colour, scores (n,)), not all of them empty.
+    """Bars of the groups, one upon the other. groups: (word, colour, scores (n,)), not all of them empty.
 
     limits: review, reject; width, height: pixels; ink: colour of the words; note: an SVG text to add.
     """
@@ -95,7 +95,7 @@ def stacked(
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return the round numbers within a range, four to eleven of them: multiples of 1, 2 or 5 times a power of ten."""
+    """The round numbers within a range, four to eleven of them: multiples of 1, 2 or 5 times a power of ten."""
     unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
     step = next(step for step in (5 * unit, 2 * unit, unit) if (high - low) / step >= FEWEST_TICKS)
     return [round(k * step, 12) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]

@@ -13,7 +13,7 @@ from inspect_core.images.samples import escape_line
 
 
 def page(template: str, facts: Mapping[str, str], **values: Any) -> str:
-    """Return the whole file. template: a path below the package, a page that extends line/page.html; facts: what it is
+    """The whole file. template: a path below the package, a page that extends line/page.html; facts: what it is
     about, by name, on top: product, version, approval, dates; "" for what does not apply.
 
     Whatever the template prints is on one line and escaped, except what it marks as safe; None is nothing.
@@ -22,14 +22,14 @@ def page(template: str, facts: Mapping[str, str], **values: Any) -> str:
 
 
 def webp(picture: Image.Image) -> bytes:
-    """Return a picture for display, never for judging."""
+    """A picture for display, never for judging."""
     content = io.BytesIO()
     picture.save(content, "WEBP", quality=85)
     return content.getvalue()
 
 
 def data_url(content: bytes, kind: str = "webp") -> str:
-    """Return a file of a picture as the source of an image."""
+    """A file of a picture as the source of an image."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 

@@ -46,13 +46,13 @@ class Inspector(Protocol):
     def at_once(self) -> int: ...
 
     def prepare(self, image: np.ndarray) -> Any:
-        """Return (H, W, 3) uint8 RGB of any size with everything that is done before the network runs."""
+        """(H, W, 3) uint8 RGB of any size with everything that is done before the network runs."""
         ...
 
     def compute(self, photos: Sequence[Any]) -> Sequence[Any]:
-        """Return prepared photos with what the network says of them. Raises ValueError as `judge`."""
+        """Prepared photos with what the network says of them. Raises ValueError as `judge`."""
         ...
 
     def judge(self, photo: Any) -> Verdict:
-        """Return the verdict on a computed photo. Raises ValueError when it cannot be judged."""
+        """The verdict on a computed photo. Raises ValueError when it cannot be judged."""
         ...

@@ -25,7 +25,7 @@ def journal_of(table: Path) -> Path:
 
 
 def rows_kept(table: Path) -> int:
-    """Return how many rows of an unfinished batch lie beside its table."""
+    """How many rows of an unfinished batch lie beside its table."""
     try:
         with workspace.open_regular_file(journal_of(table)) as file:
             return max(0, sum(1 for _ in file) - 1)

@@ -23,7 +23,7 @@ ENDINGS = (".png", ".npy")
 
 
 def render_map_files(pixels: np.ndarray, verdict: Verdict, limit: float, endings: Sequence[str]) -> dict[str, bytes]:
-    """Return a photo's files by ending: of (H, W, 3) uint8, its verdict and the limit where colour begins."""
+    """A photo's files by ending: of (H, W, 3) uint8, its verdict and the limit where colour begins."""
     files = {}
     if ".png" in endings:
         overlay = heatmap.overlay(pixels, verdict.photo_map, limit, left_out=verdict.photo_uninspected)
@@ -64,11 +64,11 @@ class MapFolder:
             self._check(path)
 
     def files(self) -> list[Path]:
-        """Return where the list and the files of the expected photos lie."""
+        """Where the list and the files of the expected photos lie."""
         return [self.folder / LIST, *(path for name in self._stems for path in self._files(name))]
 
     def has(self, name: str) -> bool:
-        """Return whether the files of an expected photo are there; `assign_file_names` has refused those of others."""
+        """Whether the files of an expected photo are there; `assign_file_names` has refused those of others."""
         return all(path.exists() for path in self._files(name))
 
     def write(self, name: str, files: Mapping[str, bytes]) -> None:
@@ -95,7 +95,7 @@ class MapFolder:
 
 
 def output_names(names: Sequence[str]) -> list[str]:
-    """Return a relative POSIX path without extension for every name, no two alike to any file system.
+    """A relative POSIX path without extension for every name, no two alike to any file system.
 
     A name keeps its extension if it would equal another without it, and gets a number if it differs from another only
     in letter case, the encoding of an accent, or dots and spaces at an end. `..`, a drive and a root are left out.

@@ -23,7 +23,7 @@ _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EML
 
 
 def name_of(path: str) -> str:
-    """Return the photo's own POSIX path, from that of the photo or of its claim."""
+    """The photo's own POSIX path, from that of the photo or of its claim."""
     return "/".join(part for part in PurePosixPath(path).parts if part != CLAIMED)
 
 
@@ -59,7 +59,7 @@ def release_claim(claimed: Path) -> None:
 
 
 def is_released(claimed: Path) -> bool:
-    """Return whether the photo lies under its name again; it is then claimed no more."""
+    """Whether the photo lies under its name again; it is then claimed no more."""
     with contextlib.suppress(OSError):
         if os.path.samestat(os.lstat(claimed), os.lstat(_own(claimed))):
             claimed.unlink()
@@ -74,7 +74,7 @@ def remove_if_empty(folder: Path) -> None:
 
 
 def free_name(folder: Path, name: str, digest: str) -> str:
-    """Return the POSIX path below `folder` for a photo: its own name, or with its digest when that is taken."""
+    """The POSIX path below `folder` for a photo: its own name, or with its digest when that is taken."""
     return next(other for other in _names(name, digest) if not os.path.lexists(folder / other))
 
 
@@ -98,7 +98,7 @@ def _own(claimed: Path) -> Path:
 
 
 def _stopped_before(source: Path, place: Path, digest: str) -> bool:
-    """Return whether an earlier call brought the photo here and was stopped before it removed the original."""
+    """Whether an earlier call brought the photo here and was stopped before it removed the original."""
     if place.is_symlink() or not place.is_file():
         return False
     return os.path.samefile(source, place) or file_digest(place) == digest

@@ -76,7 +76,7 @@ def inspect_photos(
 
 
 def prepare(inspector: Inspector, name: str, path: Path, *, file: str = "", keep: bool = True) -> PhotoInspection:
-    """Return a photo, read and with everything that is done before the network runs.
+    """A photo, read and with everything that is done before the network runs.
 
     file: SHA-256 of it, if known; keep: also the pixels of a large one.
     """
@@ -96,7 +96,7 @@ def prepare(inspector: Inspector, name: str, path: Path, *, file: str = "", keep
 
 
 def compute(inspector: Inspector, inspections: Sequence[PhotoInspection]) -> Sequence[PhotoInspection]:
-    """Return the same with what the network says of them; a photo that fails does not take the others with it."""
+    """The same with what the network says of them; a photo that fails does not take the others with it."""
     ready = [inspection for inspection in inspections if inspection.error is None]
     began = time.perf_counter()
     try:
@@ -115,7 +115,7 @@ def compute(inspector: Inspector, inspections: Sequence[PhotoInspection]) -> Seq
 
 
 def finish(inspector: Inspector, inspection: PhotoInspection) -> InspectedPhoto:
-    """Return the photo with its verdict, or with the reason why it has none."""
+    """The photo with its verdict, or with the reason why it has none."""
     row, verdict = uninspected_row(inspector, inspection.name), None
     began = time.perf_counter()
     try:

@@ -4,11 +4,11 @@ MOST = 1e100
 
 
 def is_plottable(*values: float) -> bool:
-    """Return whether all of these scores and limits can be drawn."""
+    """Whether all of these scores and limits can be drawn."""
     return all(abs(value) <= MOST for value in values)
 
 
 def omitted_sentence(count: int) -> str:
-    """Return a sentence on the parts that were left out; "" for none."""
+    """A sentence on the parts that were left out; "" for none."""
     parts = "1 part" if count == 1 else f"{count:,} parts"
     return f"Not plotted: {parts} with a score or limit beyond ±{MOST:.0e}." if count else ""

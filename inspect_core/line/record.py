@@ -19,7 +19,7 @@ class Record(Protocol):
     """A log with unique keys: an inspection that is recorded again is found and not duplicated."""
 
     def find(self, key: str) -> Facts | None:
-        """Return the facts recorded under the key, None when there are none."""
+        """The facts recorded under the key, None when there are none."""
         ...
 
     def append(self, key: str, facts: Facts) -> Facts:
@@ -30,17 +30,17 @@ class Record(Protocol):
         ...
 
     def approval(self) -> str:
-        """Return the state of the recipe that inspects, and who gave it, in words. Raises OSError as `append`."""
+        """The state of the recipe that inspects, and who gave it, in words. Raises OSError as `append`."""
         ...
 
 
 def key_of(*parts: str) -> str:
-    """Return a key of everything that distinguishes inspections, of a length that every database takes."""
+    """A key of everything that distinguishes inspections, of a length that every database takes."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def facts_of(row: ResultRow, *, path: str, source: str, trial: bool = False) -> Facts:
-    """Return the row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"; trial:
+    """The row as stored in the log; path: where the photo lies or will lie; source: "batch" or "watch"; trial:
     whether it is no production.
     """
     facts = {
@@ -61,13 +61,13 @@ def facts_of(row: ResultRow, *, path: str, source: str, trial: bool = False) -> 
 
 
 def remark_of(facts: Facts) -> Remark:
-    """Return what of a recorded photo may have a cause in common with others."""
+    """What of a recorded photo may have a cause in common with others."""
     x, y = (value if isinstance(value := facts.get(name), float | int) else None for name in ("region_x", "region_y"))
     return Remark(str(facts.get("photo_deviation") or ""), x, y)
 
 
 def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
-    """Return whether the facts in the log are those of this row, wherever its photo lies."""
+    """Whether the facts in the log are those of this row, wherever its photo lies."""
     if facts is None:
         return False
     row_facts = facts_of(row, path="", source="batch")
@@ -76,6 +76,6 @@ def is_recorded(row: ResultRow, facts: Facts | None) -> bool:
 
 
 def as_recorded(row: ResultRow, facts: Facts) -> ResultRow:
-    """Return the row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
+    """The row with the verdict that the log has of it, recorded before a stop and perhaps on another machine."""
     recorded = {name: facts[name] for name in ("score", "verdict", "reason")}
     return replace(row, **recorded, never_accepted=facts.get("never_accepted") or "")

@@ -63,13 +63,13 @@ COLUMNS = tuple(field.name for field in fields(ResultRow))
 
 
 def uninspected_row(inspector: Inspector, name: str, *, reason: str = "") -> ResultRow:
-    """Return the row of a photo that is not judged, by the recipe in force."""
+    """The row of a photo that is not judged, by the recipe in force."""
     limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
     return ResultRow(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
 
 
 def apply_strict_mode(row: ResultRow) -> ResultRow:
-    """Return the row where no score accepts a photo that differs from those taught."""
+    """The row where no score accepts a photo that differs from those taught."""
     if not row.photo_deviation or row.never_accepted or row.score is None:
         return row
     stopped, against = row.reason == OTHER_PRODUCT, row.photo_deviation
@@ -78,12 +78,12 @@ def apply_strict_mode(row: ResultRow) -> ResultRow:
 
 
 def is_strict_review(row: ResultRow) -> bool:
-    """Return whether `apply_strict_mode` decided about the photo."""
+    """Whether `apply_strict_mode` decided about the photo."""
     return bool(row.photo_deviation) and row.never_accepted == row.photo_deviation
 
 
 def file_digest(path: Path) -> str:
-    """Return SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
+    """SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -46,7 +46,7 @@ class VerdictChanges:
         return [change for change in self.changes if change.escapes]
 
     def transition_counts(self) -> Counter[tuple[str, str]]:
-        """Return how many photos went from which verdict to which."""
+        """How many photos went from which verdict to which."""
         return Counter((change.before.verdict, change.after.verdict) for change in self.changes)
 
     def sentence(self) -> str:
@@ -64,7 +64,7 @@ class VerdictChanges:
 
 
 def compare_verdicts(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:
-    """Return what changes between the recipes for photos of the same content; unread ones go by name."""
+    """What changes between the recipes for photos of the same content; unread ones go by name."""
     known = {row.digest or row.name: row for row in before}
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]
     changes = [VerdictChange(*pair) for pair in pairs if pair[0].verdict != pair[1].verdict]

@@ -54,7 +54,7 @@ def lines_of(rows: Iterable[ResultRow]) -> Iterator[tuple[Cell, ...]]:
 
 
 def read_table(path: Path) -> list[ResultRow]:
-    """Return the rows of a table that `write_table` wrote, with texts as in the file.
+    """The rows of a table that `write_table` wrote, with texts as in the file.
 
     Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
     """

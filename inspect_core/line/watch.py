@@ -149,7 +149,7 @@ class Watch:
         return before if before is not None and before[:2] == file_state[:2] else file_state
 
     def _take(self, path: str) -> _Arrival | None:
-        """Return the photo with its record, else read for inspection; None when it must wait or is gone."""
+        """The photo with its record, else read for inspection; None when it must wait or is gone."""
         file_state = self._seen[path]
         name = name_of(path)
         file = ""
@@ -183,7 +183,7 @@ class Watch:
         return arrivals
 
     def _judge(self, arrival: _Arrival | None) -> _Arrival | None:
-        """Return the photo with its verdict; None when it must wait."""
+        """The photo with its verdict; None when it must wait."""
         if arrival is None or arrival.inspection is None:
             return arrival
         row = finish(self.inspector, arrival.inspection).row

@@ -60,7 +60,7 @@ class CorpMethod(SubspaceMethod):
         return cosine_fourier_map(width, **drawn, seed=seed)
 
     def coarse(self, parameters: Parameters) -> Parameters | None:
-        """Return those of the first COARSE random features, which are a part of any larger draw."""
+        """Those of the first COARSE random features, which are a part of any larger draw."""
         return {**parameters, "M": COARSE} if parameters["M"] > COARSE else None
 
     def refit_values(self, detector: Any) -> dict[str, float]:

@@ -73,11 +73,11 @@ class FittedMethod:
         return self.definition.variances(self.detector)
 
     def value(self, live: Mapping[str, int]) -> int:
-        """Return its own live value among those given, else the one to begin with."""
+        """Its own live value among those given, else the one to begin with."""
         return live.get(self.live_parameter, self.start) if self.live_parameter else 0
 
     def sweep(self, photos: Sequence[Tensor], stops: Sequence[int]) -> np.ndarray:
-        """Return (n, stops, h, w) float32 errors of n photos, (1, h, w, k) patches each.
+        """(n, stops, h, w) float32 errors of n photos, (1, h, w, k) patches each.
 
         They are scored one by one where they lie, and come back together.
         """
@@ -85,7 +85,7 @@ class FittedMethod:
         return torch.stack(errors).reshape(len(photos), len(stops), *photos[0].shape[1:3]).cpu().float().numpy()
 
     def errors(self, photos: Sequence[Tensor], value: int) -> np.ndarray:
-        """Return (n, h, w) float32 errors of n photos at one live value, equal to the bit to those of `sweep`."""
+        """(n, h, w) float32 errors of n photos at one live value, equal to the bit to those of `sweep`."""
         parameter = value if self.live_parameter else None
         scores = [self.definition.score(self.detector, patches, parameter)[0] for patches in photos]
         return torch.stack(scores).cpu().float().numpy()
@@ -96,7 +96,7 @@ SeenBy = Sequence[tuple[FittedMethod, tuple[int, ...]]]
 
 
 def sweep_errors(seen_by: SeenBy, photos: Sequence[Sequence[Tensor]]) -> list[list[np.ndarray]]:
-    """Return (stops, h, w) float32 errors of each photo under each view, given its (1, h, w, k) features for each."""
+    """(stops, h, w) float32 errors of each photo under each view, given its (1, h, w, k) features for each."""
     if not photos:
         return []
     by_view = [
@@ -108,7 +108,7 @@ def sweep_errors(seen_by: SeenBy, photos: Sequence[Sequence[Tensor]]) -> list[li
 def joined_errors(
     views: Sequence[FittedMethod], photos: Sequence[Sequence[Tensor]], live: Mapping[str, int]
 ) -> list[np.ndarray]:
-    """Return (h, w) float32 of each photo: its calibrated errors, those of several views added.
+    """(h, w) float32 of each photo: its calibrated errors, those of several views added.
 
     photos: (1, h, w, k) for each view of each. Raises ValueError for views of which one has no scale at its live value.
     """
@@ -131,7 +131,7 @@ def remarks(
     *,
     photos: int,
 ) -> tuple[str, ...]:
-    """Return what an engineer should know of views fitted on this many photos, each sentence once."""
+    """What an engineer should know of views fitted on this many photos, each sentence once."""
     warnings_found = [
         view.definition.fit_warning(
             view.detector, Patches(photos, shape[1:3], shape[3]), view_parameters, view.value(live)
@@ -149,7 +149,7 @@ def with_taps(
     weights: Any = None,
     **more: Any,
 ) -> tuple[Backbone, list[tuple[str, ...]]]:
-    """Return a backbone with all taps that the methods see, and the taps of each method.
+    """A backbone with all taps that the methods see, and the taps of each method.
 
     taps: a preset or names of taps for all methods but those that see the picture; None: for each method the preset it
     works best on, where the backbone has that. more: as for `shared`, or with weights as for `load`.
@@ -171,7 +171,7 @@ def with_taps(
 
 
 def chosen_taps(methods: Sequence[str], extractor: FeatureExtractor) -> tuple[str, ...] | None:
-    """Return the taps chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
+    """The taps chosen for all methods, as `with_taps` takes them; None: each sees those it works best on."""
     current = [spec.taps for spec in extractor.looks]
     known = CATALOGUE.get(extractor.backbone.name)
     if known is not None and current == _best_taps(methods, known.presets):
@@ -191,7 +191,7 @@ def patch_feature_specs(
     taps: Sequence[tuple[str, ...]] | None,
     seed: int,
 ) -> tuple[PatchFeatureSpec, ...]:
-    """Return what each method sees of a patch; taps: for each method, of the backbone's; None: all."""
+    """What each method sees of a patch; taps: for each method, of the backbone's; None: all."""
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     looks = []
     for name, parameters_of_method, method_taps in zip(
@@ -207,7 +207,7 @@ def patch_feature_specs(
 def costs_of(
     methods: Sequence[str], parameters: Sequence[Parameters], extractor: FeatureExtractor, *, fit: int, shown: int
 ) -> Costs:
-    """Return the cost of fitting the methods in turn. Raises ValueError for more memory than a fit may take."""
+    """The cost of fitting the methods in turn. Raises ValueError for more memory than a fit may take."""
     places = extractor.grid[0] * extractor.grid[1]
     costs = [
         METHODS[name].costs(Workload(fit, shown, places, shape[-1]), parameters_of_method)

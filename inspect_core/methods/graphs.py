@@ -18,5 +18,5 @@ def constant(module: nn.Module, **values: Tensor) -> None:
 
 
 def as_rows(features: Tensor) -> Tensor:
-    """Return (n, k, h, w) -> (n, h w, k)."""
+    """(n, k, h, w) -> (n, h w, k)."""
     return features.flatten(2).transpose(1, 2)

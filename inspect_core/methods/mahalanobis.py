@@ -75,7 +75,7 @@ class MahalanobisMethod(Method):
         return statistics.finish(ridge=parameters["ridge"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return a covariance and its factor at every place, and a triangular solve for every patch shown."""
+        """A covariance and its factor at every place, and a triangular solve for every patch shown."""
         k = min(int(parameters["k"]), work.width)
         triangle = work.places * k * k
         memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
@@ -98,7 +98,7 @@ class MahalanobisMethod(Method):
         return LocalSpectrum(detector.spectrum().cpu().numpy(), detector.images, detector.ridge)
 
     def to_space(self, detector: Mahalanobis, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """Return y = L⁻¹ (z - mean) of each patch at its place, in the first k dimensions; ‖y‖ is its score."""
+        """y = L⁻¹ (z - mean) of each patch at its place, in the first k dimensions; ‖y‖ is its score."""
         k = detector.mean.shape[-1] if value is None else value
         z = features.to(detector.mean.device)
         y = z.new_empty(len(z), k)

@@ -79,7 +79,7 @@ class Costs:
     memory: int
 
     def with_photos(self, photo_bytes: int, most: int = LARGEST_FIT) -> "Costs":
-        """Return these costs plus the memory of the photos being read, two at a time.
+        """These costs plus the memory of the photos being read, two at a time.
 
         Raises ValueError with the sum when it is more than `most`.
         """
@@ -185,7 +185,7 @@ class Method(ABC):
     features."""
 
     def project(self, d: int, seed: int, parameters: Parameters) -> Tensor | None:
-        """Return (d, k) float32 columns for the d joined channels: all up to WIDEST (None), else WIDEST mixed ones."""
+        """(d, k) float32 columns for the d joined channels: all up to WIDEST (None), else WIDEST mixed ones."""
         return None if d <= WIDEST else semi_orthogonal(d, WIDEST, seed=seed)
 
     @abstractmethod
@@ -202,14 +202,14 @@ class Method(ABC):
 
     @abstractmethod
     def finish(self, statistics: Any, seed: int, parameters: Parameters, report: Tell) -> Detector:
-        """Return the detector; reports during long work of its own."""
+        """The detector; reports during long work of its own."""
 
     @abstractmethod
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return that of a fit and of scoring, without the backbone; seconds are linear in the photos shown."""
+        """That of a fit and of scoring, without the backbone; seconds are linear in the photos shown."""
 
     def score(self, detector: Any, patches: Tensor, value: int | None) -> Tensor:
-        """Return (n, h, w, k) -> (n, h, w) errors at a value of the live parameter, None for the detector's own.
+        """(n, h, w, k) -> (n, h, w) errors at a value of the live parameter, None for the detector's own.
 
         Raises ValueError for another width, values that are not finite, and a live value outside the fit.
         """
@@ -218,11 +218,11 @@ class Method(ABC):
         )
 
     def sweep(self, detector: Any, patches: Tensor, stops: tuple[int, ...]) -> Tensor:
-        """Return (1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
+        """(1, h, w, k) -> (stops, 1, h, w) errors at each of these values of the live parameter."""
         return detector.sweep(patches, stops) if self.live_parameter else detector.score(patches)[None]
 
     def max_value(self, detector: Any) -> int:
-        """Return largest value of the live parameter."""
+        """Largest value of the live parameter."""
         return 0
 
     def start(self, detector: Any) -> int:
@@ -230,40 +230,40 @@ class Method(ABC):
         return self.max_value(detector)
 
     def ceiling(self, detector: Any, value: int) -> float | None:
-        """Return the most that strange patches score at a live value, None for no bound; local scales are then one."""
+        """The most that strange patches score at a live value, None for no bound; local scales are then one."""
         return None
 
     def refit_values(self, detector: Any) -> dict[str, float]:
-        """Return the values of `refit_parameters` in a detector, also where the method chose them."""
+        """The values of `refit_parameters` in a detector, also where the method chose them."""
         return {name: detector.params()[name] for name in self.refit_parameters}
 
     def sample_size(self, parameters: Parameters, value: int) -> int:
-        """Return patches that a preview is fitted on, where `value` of the live parameter is in force."""
+        """Patches that a preview is fitted on, where `value` of the live parameter is in force."""
         return max(LEAST_PATCHES, PATCHES_A_COMPONENT * value)
 
     def coarse(self, parameters: Parameters) -> Parameters | None:
-        """Return the parameters of a quicker fit that shows much the same map, for a first look; None without one."""
+        """The parameters of a quicker fit that shows much the same map, for a first look; None without one."""
         return None
 
     def slider_values(self, name: str, chosen: Parameters, tiles: TilePlan | None) -> tuple[range, int]:
-        """Return values of an option's slider on Teach, and the one to begin with; chosen: the parameters so far."""
+        """Values of an option's slider on Teach, and the one to begin with; chosen: the parameters so far."""
         option = self.options[name]
         return option.values, round(option.per * chosen[name])
 
     def variances(self, detector: Any) -> Tensor | None:
-        """Return (r,) of good patches along each component, largest first, if the live parameter counts components."""
+        """(r,) of good patches along each component, largest first, if the live parameter counts components."""
         return None
 
     def spectrum(self, detector: Any) -> LocalSpectrum | str:
-        """Return where the variance of good patches goes, for a method without `variances`: by place, or in words."""
+        """Where the variance of good patches goes, for a method without `variances`: by place, or in words."""
         return "This detector does not use variances. The plot below shows how those of the good patches fall."
 
     def to_space(self, detector: Any, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """Return (n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""
+        """(n, k) -> (n, D): patches in `space`, at a live value; places: (n, 2) row and column of each."""
         return features
 
     def fit_warning(self, detector: Any, patches: Patches, parameters: Parameters, value: int) -> str | None:
-        """Return what to know of a fit on these patches at a live value, and what to do about it; None for nothing."""
+        """What to know of a fit on these patches at a live value, and what to do about it; None for nothing."""
         return None
 
     @property
@@ -272,12 +272,12 @@ class Method(ABC):
         return type(self).graph is not Method.graph
 
     def graph(self, detector: Any, columns: Tensor | None, value: int) -> Graph:
-        """Return what an exported graph applies to the joined channels, then to the result, at one live value."""
+        """What an exported graph applies to the joined channels, then to the result, at one live value."""
         raise NotImplementedError(f"{self.title} has no graph")
 
 
 def stops_up_to(top: int, count: int = STOPS) -> tuple[int, ...]:
-    """Return at most `count` whole numbers from 1 to `top`: every one up to count / 2, round ones, `top`."""
+    """At most `count` whole numbers from 1 to `top`: every one up to count / 2, round ones, `top`."""
     if top <= count:
         return tuple(range(1, top + 1))
     dense = count // 2

@@ -36,7 +36,7 @@ class KeptPhotos(PatchSampler):
         return self
 
     def patches(self) -> Tensor:
-        """Return (n, h, w, k) in the order of the photos. Raises ValueError when there was none."""
+        """(n, h, w, k) in the order of the photos. Raises ValueError when there was none."""
         rows = self.rows()
         return rows.reshape(-1, *self.grid, rows.shape[-1])
 
@@ -71,7 +71,7 @@ class NearbyPatchMethod(Method):
         return fit(statistics.patches(), components=COMPONENTS, reach=REACH)
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return what the photos kept take, and the distances of every patch shown to those in its reach."""
+        """What the photos kept take, and the distances of every patch shown to those in its reach."""
         rows = _photos(work.places) * work.places
         distances = 2e-9 * rows * COMPONENTS * work.shown
         return Costs(distances + 1e-9 * rows * work.width**2, rows * (12 * work.width + 16 * COMPONENTS))
@@ -81,7 +81,7 @@ class NearbyPatchMethod(Method):
 
 
 def _photos(places: int) -> int:
-    """Return how many photos are kept on a grid of so many places."""
+    """How many photos are kept on a grid of so many places."""
     return max(LEAST_PHOTOS, min(MOST_PHOTOS, MOST_PHOTOS * PLACES // places))
 
 

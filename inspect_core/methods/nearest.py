@@ -40,7 +40,7 @@ class NearestPatchMethod(PatchSampleMethod):
         return fit_nearest_neighbour(bank, k=int(parameters["neighbour"]))
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return a sample that is drawn, and the distances of every patch shown to it."""
+        """A sample that is drawn, and the distances of every patch shown to it."""
         n = int(parameters["patches"])
         memory = 16 * DRAWN * n * work.width + 2 * arrays.ROW_BYTES * max(n, work.width)
         return Costs(5e-9 * work.places * work.shown * n, memory)

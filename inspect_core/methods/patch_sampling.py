@@ -37,19 +37,19 @@ class PatchSampler:
         return self
 
     def without(self, other: Self) -> Self:
-        """Return what is left without the photos of another sample; both stay as they are."""
+        """What is left without the photos of another sample; both stay as they are."""
         others = copy(self)
         others._rows = {number: rows for number, rows in self._rows.items() if number not in other._rows}
         return others
 
     def rows(self) -> Tensor:
-        """Return (n, k) patches in the order of the photos. Raises ValueError when there was no photo."""
+        """(n, k) patches in the order of the photos. Raises ValueError when there was no photo."""
         if not self._rows:
             raise ValueError("no photo has been seen; give at least one good photo to draw patches from")
         return torch.cat([self._rows[number] for number in sorted(self._rows)])[: self.count]
 
     def numbers(self) -> Tensor:
-        """Return (n,) int64 the number of the photo of each of `rows`."""
+        """(n,) int64 the number of the photo of each of `rows`."""
         numbers = [torch.full((len(self._rows[number]),), number) for number in sorted(self._rows)]
         return torch.cat(numbers)[: self.count]
 

@@ -23,7 +23,7 @@ _RATE = 4e10
 
 
 def count(components: int, parameters: Parameters) -> int:
-    """Return the m requested, else MOST or as many as that number of components allows."""
+    """The m requested, else MOST or as many as that number of components allows."""
     return min(MOST, monomial_count(components)) if parameters["m"] is None else int(parameters["m"])
 
 
@@ -91,7 +91,7 @@ class QuadricsMethod(PatchSampleMethod):
         return fit(sample, m=m, components=components, seed=seed, progress=report)
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return the closed form, the refinement when it is robust, and the distances of every patch shown."""
+        """The closed form, the refinement when it is robust, and the distances of every patch shown."""
         n = int(parameters["patches"])
         d = min(int(parameters["components"]), work.width)
         m = count(d, parameters)
@@ -127,7 +127,7 @@ class QuadricsMethod(PatchSampleMethod):
         return None
 
     def graph(self, detector: Quadrics, columns: Tensor | None, value: int) -> Graph:
-        """Return the reduction to the fit's coordinates, which is linear, as columns for the channels."""
+        """The reduction to the fit's coordinates, which is linear, as columns for the channels."""
         basis = torch.eye(len(detector.shift)) if columns is None else columns
         return _coordinates(basis.double(), detector).float(), QuadricDistances(detector, value)
 
@@ -167,7 +167,7 @@ class QuadricDistances(nn.Module):
 
 
 def _coordinates(rows: Tensor, detector: Quadrics) -> Tensor:
-    """Return (n, d) -> (n, r) float64: in the coordinates of the fit, but not centred."""
+    """(n, d) -> (n, r) float64: in the coordinates of the fit, but not centred."""
     rows = rows.double().cpu()
     reduced = rows if detector.basis is None else rows @ detector.basis.cpu()
     return reduced / detector.scale.cpu()

@@ -38,7 +38,7 @@ JOIN = "+"
 
 
 def methods_of(detector: str) -> tuple[str, ...]:
-    """Return the methods whose maps a detector adds; usually one.
+    """The methods whose maps a detector adds; usually one.
 
     Raises ValueError for a name that is no method, and for methods that move the same live parameter.
     """
@@ -55,24 +55,24 @@ def methods_of(detector: str) -> tuple[str, ...]:
 
 
 def methods_in(detectors: Iterable[str]) -> tuple[str, ...]:
-    """Return the methods of several detectors, each once."""
+    """The methods of several detectors, each once."""
     return tuple(dict.fromkeys(name for detector in detectors for name in methods_of(detector)))
 
 
 def patch_sample_method(count: int) -> tuple[str, Parameters]:
-    """Return a method whose statistics are drawn patches, and the parameters with which it draws this many."""
+    """A method whose statistics are drawn patches, and the parameters with which it draws this many."""
     return next(name for name, method in METHODS.items() if isinstance(method, PatchSampleMethod)), {"patches": count}
 
 
 def known_parameters(detector: str) -> set[str]:
-    """Return names of the parameters that the detector's methods take at the fit."""
+    """Names of the parameters that the detector's methods take at the fit."""
     return {name for method in methods_of(detector) for name in METHODS[method].defaults}
 
 
 def parameters_of(
     methods: Sequence[str], values: Parameters, tiles: TilePlan | None = None
 ) -> tuple[dict[str, float | None], ...]:
-    """Return, for each method, its defaults overlaid with the given values, None for the default; with tiles, k comes
+    """For each method, its defaults overlaid with the given values, None for the default; with tiles, k comes
     from the plan.
 
     Raises ValueError for a name that none of them knows, and for a k that is too large for the tiles.
@@ -95,7 +95,7 @@ def parameters_of(
 
 
 def title_of(detector: str, *, as_published: bool = False) -> str:
-    """Return the name of a detector on the pages."""
+    """The name of a detector on the pages."""
     titles = f" {JOIN} ".join(METHODS[name].title for name in methods_of(detector))
     return f"{titles} (as published)" if as_published else titles
 

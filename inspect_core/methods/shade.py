@@ -43,7 +43,7 @@ class ShadeMethod(Method):
         return fit(statistics, ridge=parameters["ridge"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return a few products at every place of every photo."""
+        """A few products at every place of every photo."""
         return Costs(2e-8 * work.places * (work.fit + work.shown), 2000 * work.places)
 
     def graph(self, detector: RelativeColour, columns: Tensor | None, value: int) -> Graph:

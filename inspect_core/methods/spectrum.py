@@ -12,7 +12,7 @@ BAND = (0.1, 0.5, 0.9)
 
 
 def variance_fractions(variances: Tensor) -> np.ndarray:
-    """Return (r,) float64 share of variance along each principal component, largest first; empty if nothing varied."""
+    """(r,) float64 share of variance along each principal component, largest first; empty if nothing varied."""
     values = variances.double().cpu().numpy()
     return values / values.sum() if values.sum() > 0 else values[:0]
 
@@ -40,9 +40,9 @@ class LocalSpectrum:
         return np.quantile(self.values.reshape(-1, self.values.shape[-1]), BAND, axis=0)
 
     def rank_map(self, above: float = COLLAPSED) -> np.ndarray:
-        """Return (h, w) int: how many eigenvalues of a location exceed `above`."""
+        """(h, w) int: how many eigenvalues of a location exceed `above`."""
         return (self.values > above).sum(axis=-1)
 
     def fraction(self, above: float = COLLAPSED) -> float:
-        """Return the mean over places of rank over possible rank; 1 is no collapse, NaN for one photo."""
+        """The mean over places of rank over possible rank; 1 is no collapse, NaN for one photo."""
         return float(self.rank_map(above).mean() / self.possible) if self.possible else math.nan

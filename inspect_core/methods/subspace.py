@@ -46,7 +46,7 @@ EXPLAINED_VARIANCE = Option(
 
 
 def _every(patches: int, parameters: Parameters) -> int:
-    """Return one patch of how many is learned from."""
+    """One patch of how many is learned from."""
     most = parameters.get("most_patches")
     return 1 if most is None else max(1, patches // most)
 
@@ -80,7 +80,7 @@ class SubspaceMethod(Method):
     controls = {"q": Q}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
-        """Return Φ of features of this width."""
+        """Φ of features of this width."""
         raise NotImplementedError
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> MappedCovariance:
@@ -94,7 +94,7 @@ class SubspaceMethod(Method):
         return statistics.finish(explained_variance=parameters["explained_variance"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """Return one covariance of the mapped features over all patches, and its eigenvectors."""
+        """One covariance of the mapped features over all patches, and its eigenvectors."""
         D = int(parameters.get("M") or work.width)
         rows = work.places * work.fit // _every(work.places * work.fit, parameters) + work.places * work.shown
         state_bytes = 32 * D * D + 32 * D * work.width + 64 * work.width**2
@@ -111,7 +111,7 @@ class SubspaceMethod(Method):
         return detector.eigenvalues
 
     def to_space(self, detector: KernelPCAMap, features: Tensor, places: np.ndarray, value: int | None) -> Tensor:
-        """Return the patches after the detector's own feature map."""
+        """The patches after the detector's own feature map."""
         return detector.feature_map(features.to(detector.mean.device)).float()
 
     def fit_warning(self, detector: KernelPCAMap, patches: Patches, parameters: Parameters, value: int) -> str | None:
@@ -144,7 +144,7 @@ class SubspaceErrors(nn.Module):
 
 
 def on_alike(rank: int, patches: Patches) -> str | None:
-    """Return the remark on a fit that found this many components."""
+    """The remark on a fit that found this many components."""
     if rank:
         return None
     return (

@@ -17,14 +17,14 @@ EMBEDDINGS = {"semi-orthogonal": semi_orthogonal, "Gaussian": gaussian, "sampled
 
 
 def redundant_features(n: int, distinct: int, seed: int) -> np.ndarray:
-    """Return (n, 120): each feature one of `distinct` normal ones, drawn at random; variances fall as 1 / j."""
+    """(n, 120): each feature one of `distinct` normal ones, drawn at random; variances fall as 1 / j."""
     rng = np.random.default_rng(seed)
     distinct_features = rng.standard_normal((n, distinct)) / np.sqrt(np.arange(1, distinct + 1))
     return distinct_features[:, rng.integers(0, distinct, FEATURES)]
 
 
 def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpectrum]:
-    """Return the spectrum of features (n, d) embedded in k dimensions, by the embedding; "all features" last."""
+    """The spectrum of features (n, d) embedded in k dimensions, by the embedding; "all features" last."""
     embedded = {name: features @ draw(FEATURES, k, seed=seed).double().numpy() for name, draw in EMBEDDINGS.items()}
     variants = {**embedded, "all features": features}
     n = len(features)
@@ -35,6 +35,6 @@ def spectra(features: np.ndarray, k: int, seed: int = 0) -> dict[str, LocalSpect
 
 
 def ranks(features: np.ndarray, ks: Sequence[int], seed: int = 0) -> dict[str, list[float]]:
-    """Return the share of the k eigenvalues above 1e-4, for every k and embedding."""
+    """The share of the k eigenvalues above 1e-4, for every k and embedding."""
     spectra_by_k = [spectra(features, k, seed) for k in ks]
     return {name: [spectrum_of[name].fraction() for spectrum_of in spectra_by_k] for name in EMBEDDINGS}

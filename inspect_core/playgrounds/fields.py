@@ -11,20 +11,20 @@ _CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))
 
 
 def grid(box: Box, columns: int = COLUMNS) -> np.ndarray:
-    """Return (rows, columns, 2): places from border to border of a box, as far apart upwards as across."""
+    """(rows, columns, 2): places from border to border of a box, as far apart upwards as across."""
     left, bottom, right, top = box
     return places((max(2, round((columns - 1) * (top - bottom) / (right - left)) + 1), columns), box)
 
 
 def places(shape: tuple[int, ...], box: Box) -> np.ndarray:
-    """Return (rows, columns, 2): where values of that shape lie in a box."""
+    """(rows, columns, 2): where values of that shape lie in a box."""
     left, bottom, right, top = box
     rows, columns = shape
     return np.stack(np.meshgrid(np.linspace(left, right, columns), np.linspace(bottom, top, rows)), axis=-1)
 
 
 def isoline(values: np.ndarray, box: Box, level: float = 0.0) -> np.ndarray:
-    """Return where (rows, columns) values on a box's grid pass a level: (k, 2, 2), pieces from place to place.
+    """Where (rows, columns) values on a box's grid pass a level: (k, 2, 2), pieces from place to place.
 
     One piece for each cell that the line crosses, two at a saddle, with straight lines between corners (marching
     squares). Values that are not finite count as lying above.
@@ -44,7 +44,7 @@ def isoline(values: np.ndarray, box: Box, level: float = 0.0) -> np.ndarray:
 
 
 def beyond(scores: np.ndarray, limit: float) -> np.ndarray:
-    """Return scores as shares from -1, their least, over 0, the limit, to 1, their largest: float64, same shape."""
+    """Scores as shares from -1, their least, over 0, the limit, to 1, their largest: float64, same shape."""
     low = min(float(scores.min()), limit)
     high = max(float(scores.max()), limit)
     below, above = limit - low or 1.0, high - limit or 1.0

@@ -12,18 +12,18 @@ Inside = Callable[[np.ndarray], np.ndarray]
 
 
 def square(n: int, seed: int) -> tuple[np.ndarray, Inside]:
-    """Return a frame of four bars 2.2 x 0.2 in the middle of [0, 3]²: outer side 2.2, inner side 1.8."""
+    """A frame of four bars 2.2 x 0.2 in the middle of [0, 3]²: outer side 2.2, inner side 1.8."""
     return _uniform_in(_in_square((1.5, 1.5)), n, (0.0, 0.0), (3.0, 3.0), seed), _in_square((1.5, 1.5))
 
 
 def square_noise(n: int, noise: int, seed: int) -> tuple[np.ndarray, Inside]:
-    """Return the square with `noise` further points uniform on [0, 3]², which come last."""
+    """The square with `noise` further points uniform on [0, 3]², which come last."""
     points, contains = square(n, seed)
     return np.concatenate([points, np.random.default_rng((seed, 1)).uniform(0.0, 3.0, (noise, 2))]), contains
 
 
 def ring_line_square(n: int, seed: int) -> tuple[np.ndarray, Inside]:
-    """Return a ring of diameters 1 and 2, a line 1.6 x 0.2 and the square, side by side, uniform in area."""
+    """A ring of diameters 1 and 2, a line 1.6 x 0.2 and the square, side by side, uniform in area."""
 
     def contains(p: np.ndarray) -> np.ndarray:
         radius = np.hypot(p[:, 0] + 1.0, p[:, 1] - 1.5)
@@ -35,7 +35,7 @@ def ring_line_square(n: int, seed: int) -> tuple[np.ndarray, Inside]:
 
 
 def spiral(n: int, seed: int) -> tuple[np.ndarray, Inside]:
-    """Return (0.07 φ + a)(cos φ, sin φ), a in [0, 0.1], φ in [0, 6π], uniform in area."""
+    """(0.07 φ + a)(cos φ, sin φ), a in [0, 0.1], φ in [0, 6π], uniform in area."""
 
     def contains(p: np.ndarray) -> np.ndarray:
         radius = np.hypot(p[:, 0], p[:, 1])

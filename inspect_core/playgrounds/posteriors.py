@@ -26,7 +26,7 @@ Posterior = Callable[[np.ndarray], np.ndarray]
 
 
 def fitted(points: np.ndarray, classes: np.ndarray, seed: int = 0) -> dict[str, Posterior]:
-    """Return the four posteriors learned from points (n, 2) of classes 0 and 1, a quarter of them held out, by title.
+    """The four posteriors learned from points (n, 2) of classes 0 and 1, a quarter of them held out, by title.
 
     Raises ValueError for fewer than LEAST_OF_A_CLASS points of a class.
     """
@@ -73,6 +73,6 @@ def taught_shapes(seed: int = 0) -> dict[str, Posterior]:
 
 
 def _pooled(images: np.ndarray) -> np.ndarray:
-    """Return (n, 100, 100) grey levels -> (n, 400) means of 5 x 5 pixels, 0 to 1."""
+    """(n, 100, 100) grey levels -> (n, 400) means of 5 x 5 pixels, 0 to 1."""
     width = SIDE // CELLS
     return images.reshape(-1, CELLS, width, CELLS, width).mean(axis=(2, 4)).reshape(len(images), -1) / 255

@@ -22,13 +22,13 @@ ACROSS = 20
 
 
 def curve(t: np.ndarray, *, a: float = 0.8, b: float = 0.2) -> np.ndarray:
-    """Return the paper's toy curve at angles t (n,): (n, 3), the intersection of two quadrics, on the unit sphere."""
+    """The paper's toy curve at angles t (n,): (n, 3), the intersection of two quadrics, on the unit sphere."""
     x, y = a * np.cos(t) + b * np.cos(3 * t), a * np.sin(t) - b * np.sin(3 * t)
     return np.stack([x, y, 2 * np.sqrt(a * b) * np.sin(2 * t)], axis=1)
 
 
 def noisy_curve(seed: int, sd: float, *, n: int = 100) -> np.ndarray:
-    """Return (n + 1, 3): n points about the curve, each coordinate with noise of `sd`, then one outlier of norm 2."""
+    """(n + 1, 3): n points about the curve, each coordinate with noise of `sd`, then one outlier of norm 2."""
     rng = np.random.default_rng(seed)
     points = curve(rng.uniform(0, 2 * np.pi, n)) + sd * rng.standard_normal((n, 3))
     outlier = rng.standard_normal(3)
@@ -36,7 +36,7 @@ def noisy_curve(seed: int, sd: float, *, n: int = 100) -> np.ndarray:
 
 
 def noisy_ellipse(seed: int, sd: float, *, n: int = 40) -> np.ndarray:
-    """Return (n + 1, 2): n points about an ellipse of half axes 1 and .6, and one outlier at (1.3, 1.1), last."""
+    """(n + 1, 2): n points about an ellipse of half axes 1 and .6, and one outlier at (1.3, 1.1), last."""
     rng = np.random.default_rng(seed)
     t = rng.uniform(0, 2 * np.pi, n)
     points = np.stack([np.cos(t), 0.6 * np.sin(t)], axis=1) + sd * rng.standard_normal((n, 2))
@@ -50,7 +50,7 @@ def as_printed(points: np.ndarray, m: int) -> Quadrics:
 
 
 def of_coefficients(coefficients: NumpyCoefficients) -> Quadrics:
-    """Return the quadrics of A (m, d, d), b (m, d) and c (m,), in the coordinates of the points."""
+    """The quadrics of A (m, d, d), b (m, d) and c (m,), in the coordinates of the points."""
     A, b, c = map(torch.from_numpy, coefficients)
     origin = torch.zeros(A.shape[1], dtype=torch.float64)
     unit = torch.ones((), dtype=torch.float64)
@@ -75,7 +75,7 @@ def values(model: Quadrics, x: np.ndarray) -> np.ndarray:
 
 
 def onto(model: Quadrics, x: np.ndarray) -> np.ndarray:
-    """Return where Gauss-Newton steps from x (n, d) meet all quadrics of a model without a reduction: (n, d)."""
+    """Where Gauss-Newton steps from x (n, d) meet all quadrics of a model without a reduction: (n, d)."""
     A, b, c = (part.double().numpy() for part in (model.A, model.b, model.c))
     shift = model.shift.numpy()
     scale = model.scale.item()
@@ -101,7 +101,7 @@ def slices(model: Quadrics, centre: np.ndarray, reach: float) -> list[np.ndarray
 
 
 def view(turn: float, tilt: float) -> np.ndarray:
-    """Return (3, 3) rotation, degrees: rows are what lies to the right, upwards and towards the eye."""
+    """(3, 3) rotation, degrees: rows are what lies to the right, upwards and towards the eye."""
     a, b = np.deg2rad([turn, tilt])
     right = [np.cos(a), np.sin(a), 0]
     up = [-np.sin(a) * np.sin(b), np.cos(a) * np.sin(b), np.cos(b)]

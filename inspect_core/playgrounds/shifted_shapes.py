@@ -16,18 +16,18 @@ SHIFTS = {
 
 
 def centres(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (n, 2) uniform on the image; a shape is cut at its border."""
+    """(n, 2) uniform on the image; a shape is cut at its border."""
     return rng.uniform(0, SIDE, (n, 2))
 
 
 def ellipses(middle: np.ndarray, half_width: float = 10.0) -> np.ndarray:
-    """Return (n, 2) centres -> (n, 100, 100) bool: half height 10, a circle by default."""
+    """(n, 2) centres -> (n, 100, 100) bool: half height 10, a circle by default."""
     down, across = _offsets(middle)
     return (across / half_width) ** 2 + (down / 10) ** 2 <= 1
 
 
 def rectangles(middle: np.ndarray) -> np.ndarray:
-    """Return (n, 2) centres -> (n, 100, 100) bool, 20 high and 50 wide."""
+    """(n, 2) centres -> (n, 100, 100) bool, 20 high and 50 wide."""
     down, across = _offsets(middle)
     return (np.abs(down) <= 10) & (np.abs(across) <= 25)
 

@@ -15,7 +15,7 @@ XOR_SD = 0.25
 
 
 def spiral(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return two arms of two turns, noise .3 on the angle, the second minus the first (as printed, they coincide)."""
+    """Two arms of two turns, noise .3 on the angle, the second minus the first (as printed, they coincide)."""
     classes = _halves(n)
     points = np.empty((n, 2))
     for arm, sign in ((0, 1), (1, -1)):
@@ -39,7 +39,7 @@ def circle(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sinewave(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return y = cos(pi x) and sin(pi x) with noise of .1."""
+    """y = cos(pi x) and sin(pi x) with noise of .1."""
     return _in_box(_curves(lambda t: np.cos(np.pi * t), lambda t: np.sin(np.pi * t), rng), n, rng)
 
 
@@ -56,7 +56,7 @@ def gaussian_xor(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
 
 
 def gaussian_xor_posterior(x: np.ndarray) -> np.ndarray:
-    """Return the true posterior of `gaussian_xor`: (n, 2) -> (n, 2). The box cuts both classes alike."""
+    """The true posterior of `gaussian_xor`: (n, 2) -> (n, 2). The box cuts both classes alike."""
     # Around ±a, the density of a class is proportional to cosh(a . x / variance).
     exponents = np.stack([x @ [0.5, -0.5], x @ [0.5, 0.5]], axis=1) / XOR_SD**2
     log_density = np.logaddexp(exponents, -exponents)
@@ -64,7 +64,7 @@ def gaussian_xor_posterior(x: np.ndarray) -> np.ndarray:
 
 
 def polynomial(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return y = x and y = x^3 with noise of .1."""
+    """y = x and y = x^3 with noise of .1."""
     return _in_box(_curves(lambda t: t, lambda t: t**3, rng), n, rng)
 
 
@@ -76,7 +76,7 @@ def trunk(n: int, rng: np.random.Generator, *, d: int = 2) -> tuple[np.ndarray, 
 
 
 def posterior(name: str, x: np.ndarray) -> np.ndarray:
-    """Return the true posterior of a simulation in the plane: (n, 2) -> (n, 2). Outside both supports it is even."""
+    """The true posterior of a simulation in the plane: (n, 2) -> (n, 2). Outside both supports it is even."""
     if name == "gaussian_xor":
         return gaussian_xor_posterior(x)
     if name == "trunk":
@@ -127,7 +127,7 @@ SIMULATIONS = {
 
 
 def ring(radius: float, count: int, rng: np.random.Generator, *, d: int = 2) -> np.ndarray:
-    """Return (count, d) points in uniform directions at `radius` from the origin."""
+    """(count, d) points in uniform directions at `radius` from the origin."""
     direction = rng.standard_normal((count, d))
     return radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
 

@@ -36,12 +36,12 @@ DARK = ChartTheme("#e6ecec", "#334145", good="#2dd4bf", defect="#fb7a3c", unknow
 
 
 def as_text(name: str) -> str:
-    """Return a name escaped so that Plotly shows it literally: it would turn tags into links and breaks."""
+    """A name escaped so that Plotly shows it literally: it would turn tags into links and breaks."""
     return html.escape(name, quote=False)
 
 
 def new_figure(theme: ChartTheme, *, height: int = 320) -> go.Figure:
-    """Return an empty figure in the shared template."""
+    """An empty figure in the shared template."""
     line = {"showgrid": False, "zeroline": False, "showline": True, "linewidth": 1, "linecolor": theme.faint}
     ticks = {"ticks": "outside", "ticklen": 4, "tickcolor": theme.faint, "automargin": True}
     axis = line | ticks | {"title": {"standoff": 8, "font": {"size": 13}}}
@@ -62,7 +62,7 @@ def new_figure(theme: ChartTheme, *, height: int = 320) -> go.Figure:
 
 
 def with_opacity(colour: str, opacity: float) -> str:
-    """Return a colour, "#rrggbb", that lets the ground through."""
+    """A colour, "#rrggbb", that lets the ground through."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"
 

@@ -14,7 +14,7 @@ BINS = 30
 def rates(
     lines: Mapping[str, tuple[np.ndarray, np.ndarray]], theme: ChartTheme, *, x: str, y: str, most: float = 1.0
 ) -> go.Figure:
-    """Return a line (x (n,), y (n,)) for each name, from 0 to `most` across and to 1 up; x, y: axis titles."""
+    """A line (x (n,), y (n,)) for each name, from 0 to `most` across and to 1 up; x, y: axis titles."""
     figure = new_figure(theme, height=380 + 18 * len(lines))
     colours = (theme.good, *theme.defect_types)
     for number, (name, (across, up)) in enumerate(lines.items()):
@@ -30,7 +30,7 @@ def rates(
 
 
 def scores(good: np.ndarray, defects: np.ndarray, limits: tuple[float, float], theme: ChartTheme) -> go.Figure:
-    """Return counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
+    """Counts of the scores of good parts (n,) and of defects (m,), with the limits (review, reject) marked."""
     figure = new_figure(theme, height=230)
     both = np.concatenate([good, defects])
     edges = np.histogram_bin_edges(np.concatenate([both, limits]), bins=BINS)

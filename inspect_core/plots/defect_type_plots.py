@@ -13,7 +13,7 @@ DOUBLINGS = (0.5, 1, 2, 4, 8)
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go.Figure:
-    """Return (C, C + 1) counts, rows true types, columns the types named; the last column is "unknown defect type"."""
+    """(C, C + 1) counts, rows true types, columns the types named; the last column is "unknown defect type"."""
     figure = new_figure(theme, height=120 + 44 * len(names))
     names = [as_text(name) for name in names]
     called = [*names, "unknown"]
@@ -38,7 +38,7 @@ def confusion(counts: np.ndarray, names: Sequence[str], theme: ChartTheme) -> go
 
 
 def reliability(curves: Mapping[str, ReliabilityCurve], theme: ChartTheme) -> go.Figure:
-    """Return the share named correctly against stated probability; marks as large as bins' counts, the first bold.
+    """The share named correctly against stated probability; marks as large as bins' counts, the first bold.
 
     Lines lead through bins of `FEW_IN_BIN` examples or more only: the fraction of fewer is chance.
     """
@@ -71,7 +71,7 @@ def confidence_decay(
     minimum_confidence: float,
     theme: ChartTheme,
 ) -> go.Figure:
-    """Return mean stated probability against distance from the examples (1 at them), with prior and limit."""
+    """Mean stated probability against distance from the examples (1 at them), with prior and limit."""
     figure = new_figure(theme, height=380)
     ticks = {"tickvals": DOUBLINGS, "ticktext": [f"{factor:g} ×" for factor in DOUBLINGS]}
     figure.update_xaxes(title="distance from the centre of the examples, × their spread", type="log", **ticks)

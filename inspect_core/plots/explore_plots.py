@@ -17,7 +17,7 @@ COUNTS = ((0.0, "#c2410c"), (0.5, "#e6dfd3"), (1.0, "#0f766e"))
 
 
 def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartTheme) -> go.Figure:
-    """Return shares of variance (r,) on log scales, largest first, cut at the q components that explain that much."""
+    """Shares of variance (r,) on log scales, largest first, cut at the q components that explain that much."""
     figure = new_figure(theme, height=380)
     number = np.arange(1, len(fractions) + 1)
     line = {"color": theme.good, "width": 2}
@@ -35,7 +35,7 @@ def eigenvalues(fractions: np.ndarray, q: int, explained: float, theme: ChartThe
 def local_spectra(
     bands: Mapping[str, np.ndarray], theme: ChartTheme, *, level: tuple[str, float] | None = None, k: int | None = None
 ) -> go.Figure:
-    """Return median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
+    """Median eigenvalue over all locations with its 10 to 90 % band, (3, k) each by name, on a log scale.
 
     Colours as in `curves`; a line ends where nothing varies any more. level: words and variance of a line across; k:
     the value in force, marked.
@@ -80,7 +80,7 @@ def variance_decay(variances: np.ndarray, theme: ChartTheme) -> go.Figure:
 
 
 def location_map(counts: np.ndarray, possible: int, theme: ChartTheme) -> go.Figure:
-    """Return (h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
+    """(h, w) number of eigenvalues that stand above a threshold at every location, of those that could."""
     figure = new_figure(theme, height=380)
     bar = {"thickness": 10, "outlinewidth": 0, "title": {"text": f"of {possible} possible", "side": "right"}}
     hover = "row %{y}, column %{x}: %{z}<extra></extra>"
@@ -102,7 +102,7 @@ def curves(
     notes: Sequence[str] | None = None,
     fractions: bool = True,
 ) -> go.Figure:
-    """Return figures against a parameter (log scale), lines labelled at the right, value in force and suggested marked.
+    """Figures against a parameter (log scale), lines labelled at the right, value in force and suggested marked.
 
     notes: what the hover adds at every value; fractions: the axis runs from 0 to 100 %.
     """
@@ -149,7 +149,7 @@ def curves(
 
 
 def figure_of(value: float) -> str:
-    """Return a value of a parameter as text, to three digits."""
+    """A value of a parameter as text, to three digits."""
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 

@@ -23,7 +23,7 @@ def scores_over_time(
     *,
     unit: str = "score",
 ) -> go.Figure:
-    """Return one mark for each part, by verdict, and the limits as steps.
+    """One mark for each part, by verdict, and the limits as steps.
 
     when: (n,) ascending, datetime64 in local time or float hours; scores: (n,); verdicts: (n,) of SYMBOLS; limits:
     (n, 2), review and reject in force. A part far above the limit is drawn at the upper edge, with its score on hover.
@@ -61,7 +61,7 @@ def scores_over_time(
 def levels_over_time(
     when: np.ndarray, levels: np.ndarray, alarms: Sequence[tuple[int, str]], theme: ChartTheme
 ) -> go.Figure:
-    """Return a signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
+    """A signal as a share of its limits, which are at 1 and -1, and what was said where it left them.
 
     when: (n,) ascending, datetime64 in local time; levels: (n,); alarms: (position, words).
     """
@@ -82,7 +82,7 @@ def levels_over_time(
 
 
 def frequencies(counts: Sequence[tuple[str, int]], theme: ChartTheme) -> go.Figure:
-    """Return bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
+    """Bars of (defect type, parts), the most frequent first, each with its count and the share up to there."""
     figure = new_figure(theme, height=92 + 34 * len(counts))
     values = np.array([count for _, count in counts])
     so_far = np.cumsum(values) / values.sum()
@@ -100,7 +100,7 @@ def _thinned(positions: np.ndarray, room: int) -> np.ndarray:
 
 
 def _steps(when: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a line that keeps each value until the next one."""
+    """The corners of a line that keeps each value until the next one."""
     changed = np.flatnonzero(np.diff(values)) + 1
     at = np.concatenate([[0], np.repeat(changed, 2), [len(values) - 1]])
     level = np.concatenate([[0], np.stack([changed - 1, changed], axis=1).ravel(), [len(values) - 1]])

@@ -26,7 +26,7 @@ def error_histograms(errors: np.ndarray, foreign: np.ndarray, theme: ChartTheme)
 def confidence(
     values: Sequence[float], lines: Mapping[str, Sequence[float]], in_force: float, theme: ChartTheme, *, title: str
 ) -> go.Figure:
-    """Return mean largest probability, .5 to 1, against a shift; the value in force is marked."""
+    """Mean largest probability, .5 to 1, against a shift; the value in force is marked."""
     figure = new_figure(theme, height=220)
     figure.update_xaxes(title=title, range=[min(values), max(values) + 0.16 * (max(values) - min(values))])
     figure.update_yaxes(title="mean probability", range=[0.45, 1.05], tickformat=".0%")

@@ -23,7 +23,7 @@ class PointMarkers:
 def type_colours(
     defect_types: Iterable[str], theme: ChartTheme, unknown: Sequence[str] = ("unknown",)
 ) -> dict[str, str]:
-    """Return each type's colour: good and unknown have their own, a lone defect type that of defects."""
+    """Each type's colour: good and unknown have their own, a lone defect type that of defects."""
     others = sorted(set(defect_types) - {"good", *unknown})
     several = {kind: theme.defect_types[i % len(theme.defect_types)] for i, kind in enumerate(others)}
     return (
@@ -46,7 +46,7 @@ def scatter_by_category(
     hover: Sequence[str],
     theme: ChartTheme,
 ) -> go.Figure:
-    """Return (n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
+    """(n, 2) positions coloured by a word each; drawn in the order of `colours`, the last on top.
 
     The index of a point is its customdata, so a click on any trace leads to it.
     """
@@ -71,7 +71,7 @@ def scatter_by_value(
     title: str,
     limit: float | None = None,
 ) -> go.Figure:
-    """Return (n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
+    """(n, 2) positions coloured by a number each; with a limit the colours turn hot exactly there."""
     figure = _field(theme)
     order = np.argsort(values, kind="stable")
     cloud = _cloud(positions, order, marks, hover, theme, title, values[order])
@@ -92,7 +92,7 @@ def ring_point(figure: go.Figure, position: np.ndarray, theme: ChartTheme) -> No
 
 
 def _field(theme: ChartTheme) -> go.Figure:
-    """Return an arrangement: no axes, for its directions and distances mean nothing."""
+    """An arrangement: no axes, for its directions and distances mean nothing."""
     figure = new_figure(theme, height=440)
     hidden = {"visible": False}
     figure.update_layout(xaxis=hidden, yaxis=hidden, margin={"l": 0, "r": 0, "t": 36, "b": 0}, clickmode="event+select")
@@ -124,7 +124,7 @@ def _cloud(
 
 
 def _turning_hot(low: float, high: float, limit: float) -> list[tuple[float, str]]:
-    """Return the heatmap's colours from low to high: cool below the limit, hot above it, the break exactly there."""
+    """The heatmap's colours from low to high: cool below the limit, hot above it, the break exactly there."""
     at = float(np.clip((limit - low) / max(high - low, 1e-30), 0.0, 1.0))
     places = [*np.linspace(0.0, at, len(COOL)), *np.linspace(at, 1.0, len(HOT))]
     return list(zip(places, COOL + HOT, strict=True))

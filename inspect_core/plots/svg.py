@@ -21,7 +21,7 @@ DASHES = {"solid": "none", "dash": "7 4", "dot": "2 3"}
 
 
 def svg(figure: go.Figure, theme: ChartTheme, *, width: int, height: int, legend: int) -> str:
-    """Return the lines and marks of a figure whose axes have ranges; sizes in pixels.
+    """The lines and marks of a figure whose axes have ranges; sizes in pixels.
 
     legend: share of the width at its right for the names of the lines.
     """

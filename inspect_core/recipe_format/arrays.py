@@ -58,12 +58,12 @@ def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tupl
 
 
 def fractions(shape: str) -> ArraySpec:
-    """Return numbers from 0 to 1, with room for rounding."""
+    """Numbers from 0 to 1, with room for rounding."""
     return floats(shape, 0, 1 + 1e-6)
 
 
 def unit(shape: str) -> ArraySpec:
-    """Return entries of vectors of length 1, with room for rounding."""
+    """Entries of vectors of length 1, with room for rounding."""
     return floats(shape, -1.01, 1.01)
 
 
@@ -73,7 +73,7 @@ def whole(shape: str, low: int = 0) -> ArraySpec:
 
 
 def subspace(width: str, mean: float) -> dict[str, ArraySpec]:
-    """Return a mean, of entries up to `mean`, and principal components of features of the length by that name."""
+    """A mean, of entries up to `mean`, and principal components of features of the length by that name."""
     return {
         "mean": floats(width, -mean, mean),
         "components": unit(f"{width} r"),
@@ -82,7 +82,7 @@ def subspace(width: str, mean: float) -> dict[str, ArraySpec]:
 
 
 def fourier(width: str) -> dict[str, ArraySpec]:
-    """Return random Fourier features of such features, and their subspace."""
+    """Random Fourier features of such features, and their subspace."""
     return subspace("D", 1.01) | {"w0": floats(f"D {width}", -100, 100), "u": floats("D", 0, 7)}
 
 
@@ -136,12 +136,12 @@ _ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "coverage_mask": _MASK}
 
 
 def view(number: int) -> str:
-    """Return the part that the arrays of a view belong to."""
+    """The part that the arrays of a view belong to."""
     return f"view{number}"
 
 
 def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, ArraySpec]:
-    """Return the arrays of a recipe with these fields.
+    """The arrays of a recipe with these fields.
 
     names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
     detector of every method, by its name.
@@ -168,7 +168,7 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
 
 
 def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, int]:
-    """Return the lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
+    """The lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
 
     detectors: as for `expected`.
     Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
@@ -206,12 +206,12 @@ def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors:
 
 
 def pack_triangle(lower: np.ndarray) -> np.ndarray:
-    """Return (..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
+    """(..., k, k) lower triangular -> (..., k(k+1)/2), row by row: half the bytes on disk."""
     return np.ascontiguousarray(lower[..., *np.tril_indices(lower.shape[-1])])
 
 
 def unpack_triangle(packed: np.ndarray) -> np.ndarray:
-    """Return (..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
+    """(..., k(k+1)/2) -> (..., k, k) lower triangular; the inverse of pack_triangle."""
     k = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) // 2)
     if k * (k + 1) // 2 != packed.shape[-1]:
         raise ValueError(f"a packed triangle has {packed.shape[-1]} entries, which fits no square")
@@ -221,7 +221,7 @@ def unpack_triangle(packed: np.ndarray) -> np.ndarray:
 
 
 def photo_bytes(size: tuple[int, int], grid: tuple[int, int], width: int, tiles: TilePlan | None = None) -> int:
-    """Return memory for processing one photo: network and map at `size` (H, W), patches (h, w, width) and operators.
+    """Memory for processing one photo: network and map at `size` (H, W), patches (h, w, width) and operators.
 
     With tiles the network sees one of them at a time, beside the photo at its working size and the map.
     """
@@ -241,12 +241,12 @@ def require_memory(needed: int, most: int, subject: str) -> None:
 
 
 def add_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a part keeps by name, by its names in the whole: "part.name"."""
+    """What a part keeps by name, by its names in the whole: "part.name"."""
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
 def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
+    """What the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 
@@ -261,7 +261,7 @@ def _network(names: Collection[str]) -> dict[str, ArraySpec]:
 
 
 def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
-    """Return whether a length has the value of its name; a name met for the first time takes this value."""
+    """Whether a length has the value of its name; a name met for the first time takes this value."""
     if word.isdecimal():
         return length == int(word)
     if word == "tri(k)":
@@ -271,12 +271,12 @@ def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:
 
 
 def _key(word: str, name: str) -> str:
-    """Return the key of a length of that word in the array of that name."""
+    """The key of a length of that word in the array of that name."""
     return word if word in SHARED else f"{name.split('.')[0]}.{word}"
 
 
 def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> dict[str, int]:
-    """Return bytes by purpose: the file, the arrays as used, a working copy of each, one photo, and blocks of it."""
+    """Bytes by purpose: the file, the arrays as used, a working copy of each, one photo, and blocks of it."""
     counts = {name: math.prod(shape) for name, (_, shape) in header.items()}
     file = {name: BYTES[kind] * counts[name] for name, (kind, _) in header.items()}
     used, copies = dict(file), dict(file)

@@ -11,7 +11,7 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 
 
 def cell(value: str | float | None) -> str | float | None:
-    """Return a value as written to a CSV: a number unchanged; a text on one line, unprintable characters escaped.
+    """A value as written to a CSV: a number unchanged; a text on one line, unprintable characters escaped.
 
     A text that begins with a character of FORMULA_SIGNS gets `'` in front, so that a spreadsheet takes it for text.
     """
@@ -23,7 +23,7 @@ def cell(value: str | float | None) -> str | float | None:
 
 
 def csv_text(rows: Iterable[Sequence]) -> str:
-    """Return the rows as lines of CSV, each value as `cell` has it, each line ended by a line feed."""
+    """The rows as lines of CSV, each value as `cell` has it, each line ended by a line feed."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in rows)
     return text.getvalue()

@@ -34,17 +34,17 @@ class FieldRule:
 
 
 def number(low: float, high: float) -> FieldRule:
-    """Return the rule of a number; both bounds are allowed."""
+    """The rule of a number; both bounds are allowed."""
     return FieldRule(f"a number from {low:g} to {high:g}", lambda value: _is_number(value) and low <= value <= high)
 
 
 def whole(low: int, high: int = MANY) -> FieldRule:
-    """Return a whole number; both bounds are allowed values."""
+    """A whole number; both bounds are allowed values."""
     return FieldRule(f"a whole number from {low} to {high}", lambda value: _is_whole(value) and low <= value <= high)
 
 
 def one_of(*values: object) -> FieldRule:
-    """Return the rule of one of these values, of the same type: 1 is neither 1.0 nor True."""
+    """The rule of one of these values, of the same type: 1 is neither 1.0 nor True."""
     allowed = [(type(value), value) for value in values]
     return FieldRule(" or ".join(map(json.dumps, values)), lambda value: (type(value), value) in allowed)
 

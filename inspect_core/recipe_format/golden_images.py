@@ -32,7 +32,7 @@ class GoldenImage:
 
 
 def verdict_key(verdict: Verdict) -> tuple[str, str, str]:
-    """Return what must not differ: the verdict, the reason and the defect type, the last two "" for none.
+    """What must not differ: the verdict, the reason and the defect type, the last two "" for none.
 
     The reason why a part was not located is left out: its figures may differ in the last digit.
     """
@@ -43,7 +43,7 @@ def verdict_key(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def tolerance(good_scores: np.ndarray, limits: Limits) -> float:
-    """Return the largest permitted difference of a score between two programs.
+    """The largest permitted difference of a score between two programs.
 
     good_scores: (n,) of the parts that set the limits; with none, the distance is that of the limit from 0.
     """
@@ -52,7 +52,7 @@ def tolerance(good_scores: np.ndarray, limits: Limits) -> float:
 
 
 def difference(score: float | None, other: float | None) -> float:
-    """Return that of two scores; 0 when neither part was located, infinite when one was."""
+    """That of two scores; 0 when neither part was located, infinite when one was."""
     if score is None or other is None:
         return 0.0 if score is other else math.inf
     return abs(score - other)
@@ -64,7 +64,7 @@ def table_of(rows: list[GoldenImage]) -> bytes:
 
 
 def read_table(package: Package) -> list[GoldenImage]:
-    """Return the golden images of an exported recipe.
+    """The golden images of an exported recipe.
 
     Raises RecipeError for a recipe that was not exported, and for a table that is damaged.
     """

@@ -96,14 +96,14 @@ class PhotoInspector(ABC):
 
     @abstractmethod
     def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
-        """Return the calibrated map (H, W) float32 of each photo and, with `head`, its embedding (1, d) and logits."""
+        """The calibrated map (H, W) float32 of each photo and, with `head`, its embedding (1, d) and logits."""
 
     @abstractmethod
     def embed(self, picture: np.ndarray) -> np.ndarray:
-        """Return (d,) float32 penultimate features of a picture, (H, W, 3) uint8 of any size."""
+        """(d,) float32 penultimate features of a picture, (H, W, 3) uint8 of any size."""
 
     def inspect(self, image: np.ndarray) -> Verdict:
-        """Return the verdict on one part, (H, W, 3) uint8 RGB of any size, from one run of the network; types by region
+        """The verdict on one part, (H, W, 3) uint8 RGB of any size, from one run of the network; types by region
         take one more on what stands out.
 
         The anomaly map is at `map_size`, regions are in pixels of `image`; a part that is not found in it is "not
@@ -116,7 +116,7 @@ class PhotoInspector(ABC):
         return in_batches(self.prepare, self.compute, self.judge, images, at_once=self.at_once)
 
     def prepare(self, image: np.ndarray) -> PlacedPhoto:
-        """Return a part's photo, (H, W, 3) uint8 RGB, with everything that is done before the network runs."""
+        """A part's photo, (H, W, 3) uint8 RGB, with everything that is done before the network runs."""
         try:
             placement = place(image, self.alignment)
         except NotLocated as error:
@@ -131,13 +131,13 @@ class PhotoInspector(ABC):
         )
 
     def compute(self, photos: Sequence[PlacedPhoto]) -> list[PlacedPhoto]:
-        """Return the same with what the network says of them."""
+        """The same with what the network says of them."""
         located = [photo for photo in photos if photo.why_not_located is None]
         outputs = iter(self.compute_maps(located, head=self._head) if located else ())
         return [photo if photo.why_not_located else replace(photo, outputs=next(outputs)) for photo in photos]
 
     def judge(self, photo: PlacedPhoto) -> Verdict:
-        """Return the verdict that follows, as `inspect`."""
+        """The verdict that follows, as `inspect`."""
         if photo.why_not_located is not None:
             return not_located(photo.why_not_located, self.map_size, area=self.area)
         anomaly_map, *whole_photo = photo.outputs
@@ -172,7 +172,7 @@ class PhotoInspector(ABC):
 def read_facts(
     document: Mapping, arrays: Mapping[str, np.ndarray], path: Path, parts: Mapping[str, tuple] = PARTS
 ) -> dict[str, Any]:
-    """Return what recipe.json, checked, and the parts' arrays say of an inspection, by the names of fields.
+    """What recipe.json, checked, and the parts' arrays say of an inspection, by the names of fields.
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """

@@ -94,7 +94,7 @@ class Package:
         return release_of(self.sums)
 
     def read(self, name: str) -> bytes:
-        """Return all bytes of one file, compared once more with the digest that was verified."""
+        """All bytes of one file, compared once more with the digest that was verified."""
         with _opened(self.where) as source, source.open(name) as file:
             data = file.read(self.sizes[name] + 1)
         if hashlib.sha256(data).hexdigest() != self.sums[name]:
@@ -106,7 +106,7 @@ class Package:
         return rows_of(self.read(name).decode("utf-8"))
 
     def arrays(self, parts: Collection[str] | None = None) -> dict[str, np.ndarray]:
-        """Return the arrays by name: those of these parts ("product_check"), or all."""
+        """The arrays by name: those of these parts ("product_check"), or all."""
         data = self.read(ARRAYS)
         start = 8 + int.from_bytes(data[:8], "little")
         entries = from_json(data[8:start])
@@ -119,7 +119,7 @@ class Package:
 
 
 def check(path: Path) -> Package:
-    """Return the package at `path`, a folder or a .zip, after every check that needs no trust in its content.
+    """The package at `path`, a folder or a .zip, after every check that needs no trust in its content.
 
     Raises RecipeError for a missing, extra, linked, escaping, oversized or over-compressed entry, for an array file
     whose header does not fit it, and for a digest that differs.
@@ -149,7 +149,7 @@ def check(path: Path) -> Package:
 
 
 def is_exported(path: Path) -> bool:
-    """Return whether a package holds a graph for the line; False also for anything that is not a package."""
+    """Whether a package holds a graph for the line; False also for anything that is not a package."""
     try:
         with _opened(Path(path)) as source:
             return MODEL in _sizes(source, Path(path).name)
@@ -158,7 +158,7 @@ def is_exported(path: Path) -> bool:
 
 
 def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.FieldRule]] | None) -> dict:
-    """Return recipe.json as a dictionary of checked fields. detectors: as for `fields.check`."""
+    """recipe.json as a dictionary of checked fields. detectors: as for `fields.check`."""
     with recipe_errors(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     path = package.where.name
@@ -174,17 +174,17 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
 
 
 def listing_of(sums: Mapping[str, str]) -> bytes:
-    """Return the SHA256SUMS file, in the form that sha256sum --check reads."""
+    """The SHA256SUMS file, in the form that sha256sum --check reads."""
     return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
 
 
 def digest_of(sums: Mapping[str, str]) -> str:
-    """Return the digest that an export keeps: SHA-256 of the listing of the files that every recipe has."""
+    """The digest that an export keeps: SHA-256 of the listing of the files that every recipe has."""
     return hashlib.sha256(listing_of({name: sums[name] for name in REQUIRED if name != SUMS})).hexdigest()
 
 
 def release_of(sums: Mapping[str, str]) -> str:
-    """Return SHA-256 of the listing of all files, from the SHA-256 of each: what an approval of an export names."""
+    """SHA-256 of the listing of all files, from the SHA-256 of each: what an approval of an export names."""
     return hashlib.sha256(listing_of(sums)).hexdigest()
 
 
@@ -248,7 +248,7 @@ def _opened(path: Path) -> Generator[_Folder | _Zip]:
 
 
 def _sizes(source: _Folder | _Zip, recipe_path: str) -> dict[str, int]:
-    """Return bytes of every file by name, each within its cap."""
+    """Bytes of every file by name, each within its cap."""
     sizes: dict[str, int] = {}
     for name, size in source.entries():
         path, sizes[name] = PurePosixPath(name), size

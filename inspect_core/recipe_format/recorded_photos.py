@@ -88,7 +88,7 @@ def counts_of(
     recorded: Sequence[CalibrationPhoto],
     unscored: Sequence[UnscoredPart] = (),
 ) -> tuple[VerdictCounts, bool]:
-    """Return what the limits do to the parts they were tested on, and whether the good ones set the limits.
+    """What the limits do to the parts they were tested on, and whether the good ones set the limits.
 
     The latter are counted when no good part was kept to test. A part whose label is not known is not counted.
     """
@@ -118,7 +118,7 @@ def counts_of(
 
 
 def margin(limits: Limits, verdict: str, score: float) -> float:
-    """Return how far a score may move before the verdict changes, in the unit of the score."""
+    """How far a score may move before the verdict changes, in the unit of the score."""
     if verdict == "accept":
         return limits.review - score
     return score - limits.reject if verdict == "reject" else min(score - limits.review, limits.reject - score)
@@ -139,11 +139,11 @@ class ChallengePart:
     reason: str = ""
 
     def margin(self, limits: Limits) -> float | None:
-        """Return its distance from the nearest limit; None when its score does not decide."""
+        """Its distance from the nearest limit; None when its score does not decide."""
         return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
 
     def with_limits(self, limits: Limits) -> Self | None:
-        """Return the same part under other limits; None where it proves nothing: on the wrong side or at a limit."""
+        """The same part under other limits; None where it proves nothing: on the wrong side or at a limit."""
         if self.reason == OTHER_PRODUCT:
             return self if self.verdict == "reject" and not self.good else None
         verdict = limits.verdict(self.score)
@@ -152,7 +152,7 @@ class ChallengePart:
 
 
 def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
-    """Return the challenge parts of recipe.json. Raises ValueError for a name twice or one its limits contradict."""
+    """The challenge parts of recipe.json. Raises ValueError for a name twice or one its limits contradict."""
     parts = tuple(ChallengePart(**part) for part in document["challenge_parts"])
     limits = Limits(**document["limits"])
     names = Counter(part.name for part in parts)
@@ -174,7 +174,7 @@ def table_of(calibration: tuple[CalibrationPhoto, ...], test_photos: tuple[Calib
 def read_table(
     package: Package, document: Mapping
 ) -> tuple[tuple[CalibrationPhoto, ...], tuple[CalibrationPhoto, ...]]:
-    """Return the photos that limits were set on, and those that they were judged on.
+    """The photos that limits were set on, and those that they were judged on.
 
     Raises RecipeError for a table that is damaged or not as long as recipe.json states.
     """

@@ -46,7 +46,7 @@ FORMATS = {
 
 
 def table_bytes(rows: Iterable[Sequence[Cell]], key: str = POINT) -> bytes:
-    """Return rows, the heads first, as a file in the format of this key.
+    """Rows, the heads first, as a file in the format of this key.
 
     A CSV is UTF-8 with a byte order mark, by which Excel knows it; texts are disarmed as in `csv_text.cell`. In a
     workbook every text is stored as text, which nothing takes for a formula.
@@ -61,7 +61,7 @@ def table_bytes(rows: Iterable[Sequence[Cell]], key: str = POINT) -> bytes:
 
 
 def read_rows(lines: io.TextIOBase) -> list[list[str]]:
-    """Return the rows of a CSV that `table_bytes` wrote, numbers with a decimal point. Raises csv.Error, ValueError."""
+    """The rows of a CSV that `table_bytes` wrote, numbers with a decimal point. Raises csv.Error, ValueError."""
     first = lines.readline()
     table = next((table for table in (FORMATS[COMMA], FORMATS[POINT]) if table.separator in first), FORMATS[POINT])
     rows = [*csv.reader([first], delimiter=table.separator), *csv.reader(lines, delimiter=table.separator)]

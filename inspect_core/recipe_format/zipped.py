@@ -15,7 +15,7 @@ def write_zip(place: Path | IO[bytes], files: Iterable[tuple[str, bytes]]) -> No
 
 
 def zipped(path: Path) -> bytes:
-    """Return the recipe at `path`, a folder or a zip already, as the bytes of a zip."""
+    """The recipe at `path`, a folder or a zip already, as the bytes of a zip."""
     if path.is_file():
         return path.read_bytes()
     files = sorted(file for file in path.rglob("*") if file.is_file())

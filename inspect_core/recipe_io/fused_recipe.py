@@ -60,7 +60,7 @@ class FusedRecipe(LoadedRecipe):
         return results
 
     def _fused(self) -> ExportedModel | None:
-        """Return the graph's model, None as long as there is none; begins to write it when it is worth while."""
+        """The graph's model, None as long as there is none; begins to write it when it is worth while."""
         with self._lock:
             if self._model is not None or self._after == sys.maxsize:
                 return self._model
@@ -85,7 +85,7 @@ def _cache() -> Path:
 
 
 def _kept(recipe: Recipe) -> ExportedModel | None:
-    """Return the model of the graphs that are kept for a recipe."""
+    """The model of the graphs that are kept for a recipe."""
     names = [recipe_package.MODEL] if recipe.tiles is None else [recipe_package.MODEL, recipe_package.TILES_TO_MAP]
     graphs = {name: use_cached(_identity(recipe, name), lambda content: content, _cache()) for name in names}
     contents = {name: content for name, content in graphs.items() if content is not None}

@@ -120,7 +120,7 @@ class MapHead(nn.Module):
 
 
 def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
-    """Return the recipe's network as ONNX, by file name: fixed opset, no external data, standard operators.
+    """The recipe's network as ONNX, by file name: fixed opset, no external data, standard operators.
 
     backbone: on the CPU.
     One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the
@@ -159,7 +159,7 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
 
 
 def _joined(network: bytes, following: bytes, outputs: Sequence[str]) -> bytes:
-    """Return one graph of two, the inputs of the second by the names of outputs of the first; outputs: in order."""
+    """One graph of two, the inputs of the second by the names of outputs of the first; outputs: in order."""
     first, second = (onnx.load_from_string(content) for content in (network, following))
     taps = [tap.name for tap in second.graph.input]
     second = compose.add_prefix(second, AFTER_TAPS, rename_outputs=False)

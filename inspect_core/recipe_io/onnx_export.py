@@ -22,7 +22,7 @@ from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.golden_images import GoldenImage
 from inspect_core.recipe_io import line_network, recipe_file
-from inspect_core.recipe_io.parity_photos import known_sets
+from inspect_core.recipe_io.parity_photos import find_photos, known_sets
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runner import ExportedModel, Runner
 from inspect_core.runtime.progress import Report, ignore_progress, stage
@@ -74,23 +74,27 @@ def export(
     recipe: Recipe,
     path: str | Path,
     *,
-    check_images: Sequence[str | Path],
+    check_images: Sequence[str | Path] | None = None,
     source: str | Path | None = None,
     bits: int = 32,
     report: Report = ignore_progress,
 ) -> Parity:
     """Write the recipe with its graph, proof and golden images to `path`, a zip when it ends in .zip, else a folder.
 
-    check_images: photos on which app and line are compared, those of `parity_photos.find_photos` and any others; a
-    photo that cannot be read is skipped. The app's side runs on the CPU. source: where the recipe was saved; its files
+    check_images: photos on which app and line are compared, None for those of `parity_photos.find_photos`; a photo that
+    cannot be read is skipped. The app's side runs on the CPU. source: where the recipe was saved; its files
     are copied unchanged, so that it keeps its digest whatever version wrote them. bits: 16 stores constants in float16,
     8 also runs the network in whole numbers, each under the same proof. Raises ExportError, and writes nothing, when a
     verdict differs, when a score differs by more than `golden_images.tolerance`, when there is no photo to prove it
     with, and for a detector without a graph; OSError as `recipe_file.save`; Cancelled.
+
+    >>> export(recipe, "line.zip").flips
+    0
     """
     path = check_place(path)
     if reason := export_blocker(recipe):
         raise ExportError(f"{reason}; nothing was written")
+    check_images = find_photos(recipe).paths if check_images is None else check_images
     backbone = loaded_backbone(recipe.backbone, "cpu")
     report(0.0, "writing the graph (a few seconds)")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
@@ -106,7 +110,7 @@ def export(
 
 
 def export_blocker(recipe: Recipe) -> str:
-    """Return why the recipe cannot be exported, without a full stop; "" for one that can."""
+    """Why the recipe cannot be exported, without a full stop; "" for one that can."""
     missing = [view.definition.title for view in recipe.views if not view.definition.exportable]
     reason = "cannot be exported and runs in the app only; for the line, teach another detector"
     return f"“{missing[0]}” {reason}" if missing else ""
@@ -144,7 +148,7 @@ def _inputs(pixels: np.ndarray, recipe: Recipe) -> Iterator[np.ndarray]:
 def _compare(
     recipe: Recipe, backbone: Backbone, model: ExportedModel, paths: Sequence[str | Path], report: Report
 ) -> list[tuple[ParityRow, GoldenImage]]:
-    """Return every photo in the app and the graph, each content once, with its entry as a golden image."""
+    """Every photo in the app and the graph, each content once, with its entry as a golden image."""
     app_inspector = LoadedRecipe(recipe, backbone)
     sets = known_sets(recipe)
     compared_photos = {}
@@ -194,7 +198,7 @@ def _table(rows: Sequence[ParityRow]) -> bytes:
 
 
 def _golden_files(recipe: Recipe, compared: Sequence[tuple[ParityRow, GoldenImage]]) -> dict[str, bytes]:
-    """Return at most MOST original files: the nearest to each limit on either side, others over all scores.
+    """At most MOST original files: the nearest to each limit on either side, others over all scores.
 
     With parts on both sides a graph whose scores end at a limit shows; the spread holds the strangest part, which it
     would move most.

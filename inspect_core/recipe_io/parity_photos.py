@@ -66,7 +66,7 @@ def by_content(
 
 
 def masks_in(folder: Path) -> dict[Path, Path]:
-    """Return the masks of the defects in a folder, by the path of their photo; none where labels are not clear."""
+    """The masks of the defects in a folder, by the path of their photo; none where labels are not clear."""
     try:
         tree = PhotoTree.open(folder)
         marks = tree.read_labels(NAMES).marks
@@ -83,7 +83,7 @@ def masks_in(folder: Path) -> dict[Path, Path]:
 
 
 def existing_path(recipe: Recipe, row: CalibrationPhoto, roots: Sequence[Path]) -> Path | None:
-    """Return the file of this name where the recipe was taught, within these roots; None when it is gone."""
+    """The file of this name where the recipe was taught, within these roots; None when it is gone."""
     try:
         folder = resolve_allowed_path(recipe.provenance.photo_root or "", roots)
         path = resolve_allowed_path(folder / row.name, [folder])

@@ -19,7 +19,7 @@ LEAST = 1024
 
 
 def quantise_float16(content: bytes) -> bytes:
-    """Return the graph with its large constants in float16, widened as it is loaded and used in float32.
+    """The graph with its large constants in float16, widened as it is loaded and used in float32.
 
     Raises ValueError when one leaves the range of float16.
     """
@@ -49,7 +49,7 @@ class _Images(CalibrationDataReader):
 
 
 def quantise_int8(content: bytes, images: Sequence[np.ndarray]) -> bytes:
-    """Return the graph with the network's convolutions in 8 bits, ranges from `images`, (H, W, 3) uint8 at size.
+    """The graph with the network's convolutions in 8 bits, ranges from `images`, (H, W, 3) uint8 at size.
 
     Results differ between processors: the proof holds on the PC that ran it.
     """

@@ -21,7 +21,7 @@ class RecipeDifference(NamedTuple):
 
 
 def in_words(recipe: Recipe) -> dict[str, str]:
-    """Return everything that an engineer sets or sees of a recipe, by its name on the pages."""
+    """Everything that an engineer sets or sees of a recipe, by its name on the pages."""
     backbone, provenance, (height, width) = recipe.backbone, recipe.provenance, recipe.grid
     alignment, product_check, types, known = (
         recipe.alignment,
@@ -58,7 +58,7 @@ def in_words(recipe: Recipe) -> dict[str, str]:
 
 
 def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
-    """Return the differences, in the order of `in_words`; another fit or other photos even if the words agree."""
+    """The differences, in the order of `in_words`; another fit or other photos even if the words agree."""
     old, new = in_words(before), in_words(after)
     rows = [RecipeDifference(subject, old.get(subject, ""), new.get(subject, "")) for subject in old | new]
     differing = [row for row in rows if row.before != row.after]
@@ -72,7 +72,7 @@ def difference(before: Recipe, after: Recipe) -> list[RecipeDifference]:
 
 
 def made(recipe: Recipe) -> str:
-    """Return when it was made."""
+    """When it was made."""
     return recipe.provenance.created.replace("T", " ").removesuffix("+00:00") + " UTC"
 
 

@@ -45,6 +45,10 @@ def save(recipe: Recipe, path: str | Path, record: Callable[[Recipe], object] = 
     appears under its name only when it is whole, and an older recipe of that name is then replaced. Raises
     OSError when the disk is full or not writable, with nothing left behind, and OutputPathError, an OSError too, when
     the path holds something other than a recipe.
+
+    >>> saved = save(recipe, "flange.zip")
+    >>> len(saved.digest)
+    64
     """
     path = check_place(path)
     files = files_of(recipe)
@@ -75,15 +79,18 @@ def write(files: Mapping[str, bytes], path: Path, check: Callable[[Path], object
 
 
 def sums_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return SHA-256 of each file by name."""
+    """SHA-256 of each file by name."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 
 def load(path: str | Path) -> Recipe:
-    """Return the recipe at `path`, a folder or a zip.
+    """The recipe at `path`, a folder or a zip.
 
     A recipe that loads can inspect: it has scored a made-up photo. No network is loaded for that.
     Raises RecipeError, naming file, reason and remedy, for anything damaged, oversized or unexpected, and nothing else.
+
+    >>> load("flange.zip").product
+    'flange'
     """
     path = Path(path)
     package = recipe_package.check(path)
@@ -102,13 +109,13 @@ def load(path: str | Path) -> Recipe:
 
 
 def files_at(path: str | Path) -> dict[str, bytes]:
-    """Return the files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
+    """The files of a saved recipe by name, without their digests and what an export added. Raises as `load`."""
     package = recipe_package.check(Path(path))
     return {name: package.read(name) for name in recipe_package.REQUIRED if name != recipe_package.SUMS}
 
 
 def files_of(recipe: Recipe) -> dict[str, bytes]:
-    """Return the files of a recipe by name, without their digests."""
+    """The files of a recipe by name, without their digests."""
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
     size = backbone.pop("size")
     note = provenance.pop("calibration_note")
@@ -175,7 +182,7 @@ def _packed(recipe: Recipe) -> dict[str, np.ndarray]:
 
 
 def _scale_arrays(view: FittedMethod) -> dict[str, np.ndarray]:
-    """Return the local scales of a view, one row for each live value; nothing for a raw map."""
+    """The local scales of a view, one row for each live value; nothing for a raw map."""
     scales = list(view.scales.values())
     if not scales:
         return {}

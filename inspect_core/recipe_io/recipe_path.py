@@ -13,7 +13,7 @@ from inspect_core.runtime import workspace
 
 
 def check_place(path: str | Path, *, photos: Path | None = None) -> Path:
-    """Return the place that `path` names, links in its folder resolved, when a recipe may be saved there.
+    """The place that `path` names, links in its folder resolved, when a recipe may be saved there.
 
     The place must be free, or hold a whole recipe of this version of Loupe: a zip if the name ends in .zip, else a
     folder. photos: the folder, zip or list that is taught from; the recipe may not be it, lie in it or contain it, nor

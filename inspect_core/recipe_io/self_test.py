@@ -70,6 +70,6 @@ def _prove_detector(recipe: Recipe, patches: Sequence[torch.Tensor]) -> None:
 
 
 def _vectors(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Return (..., n) float32 normal vectors, each at a scale of its own."""
+    """(..., n) float32 normal vectors, each at a scale of its own."""
     scale = 10.0 ** rng.uniform(SHORTEST, LONGEST, (*shape[:-1], 1))
     return (scale * rng.standard_normal(shape)).astype(np.float32)

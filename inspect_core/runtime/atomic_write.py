@@ -50,7 +50,7 @@ def atomic_replace(target: Path) -> Generator[Path]:
 
 
 def process_folder(parent: Path) -> Path:
-    """Return a hidden folder in `parent` for this process; removed when the process ends, or at the next start.
+    """A hidden folder in `parent` for this process; removed when the process ends, or at the next start.
 
     For unpacked files; and for many small files, each renamed into its place from there, which takes a quarter of the
     time of `atomic_replace`.
@@ -79,7 +79,7 @@ def clear() -> None:
 
 @functools.cache
 def _process_folder(parent: Path, _workspace: Path) -> Path:
-    """Return one for every workspace, since the record lies there."""
+    """One for every workspace, since the record lies there."""
     parent.mkdir(parents=True, exist_ok=True)
     until_the_end = contextlib.ExitStack()
     atexit.register(until_the_end.close)

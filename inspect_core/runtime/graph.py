@@ -18,7 +18,7 @@ IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
 
 
 def cells_of(views: int) -> list[str]:
-    """Return the outputs of a tile's graph, which are the inputs of the whole photo's, one for each view."""
+    """The outputs of a tile's graph, which are the inputs of the whole photo's, one for each view."""
     return [f"cells_{number}" for number in range(views)]
 
 
@@ -30,7 +30,7 @@ REFUSALS = (
 
 
 def session_of(content: bytes, *, threads: int | None = None) -> InferenceSession:
-    """Return a session on the CPU for the graph of this content; several threads may run it.
+    """A session on the CPU for the graph of this content; several threads may run it.
 
     threads: for one image, None for as many as there are cores. Raises one of REFUSALS if it is not a graph, and for
     one that `check_graph` refuses.

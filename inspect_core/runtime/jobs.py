@@ -130,7 +130,7 @@ class Jobs:
         return max((job for job in self._jobs if not job.active), key=lambda job: job.ended_at, default=None)
 
     def find_by_subject(self, subject: object) -> Job | None:
-        """Return the job that waits or runs whose result is of this; None without one."""
+        """The job that waits or runs whose result is of this; None without one."""
         return next((job for job in [*self._jobs, *self._beside] if job.active and job.subject == subject), None)
 
     def submit(
@@ -191,7 +191,7 @@ _locks_guard = threading.Lock()
 
 
 def device_lock(device: object) -> threading.RLock:
-    """Return the one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there.
+    """The one lock of an accelerator (or of the CPU): hold it while the network or a fit runs there.
 
     device: its name, or an object that prints as its name, such as a `torch.device`.
     """

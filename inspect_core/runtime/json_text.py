@@ -10,7 +10,7 @@ _TOO_DEEP = "it is nested too deep"
 
 
 def from_json(text: str | bytes, *, constant: Callable[[str], Any] | None = None) -> Any:
-    """Return the value of a JSON text. constant: as `parse_constant` of `json.loads`.
+    """The value of a JSON text. constant: as `parse_constant` of `json.loads`.
 
     Raises ValueError for what is not JSON, and for what is nested deeper than DEEPEST levels: less than Python reads,
     since whatever goes through it afterwards has less of the stack left.

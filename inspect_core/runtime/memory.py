@@ -6,7 +6,7 @@ import sys
 
 
 def return_memory() -> None:
-    """Return freed memory: glibc keeps it per thread, a decoded photo or 60 to 200 MB after teaching."""
+    """Freed memory: glibc keeps it per thread, a decoded photo or 60 to 200 MB after teaching."""
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError):  # another C library
             ctypes.CDLL(None).malloc_trim(0)

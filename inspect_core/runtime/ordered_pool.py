@@ -77,5 +77,5 @@ def in_batches(
 
 
 def ranges(count: int, size: int) -> list[range]:
-    """Return the numbers from 0 to `count`, `size` at a time."""
+    """The numbers from 0 to `count`, `size` at a time."""
     return [range(first, min(first + size, count)) for first in range(0, count, size)]

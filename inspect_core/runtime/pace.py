@@ -34,7 +34,7 @@ class Pace:
         self._told = seconds, estimate
 
     def seconds_left(self, seconds: float) -> float | None:
-        """Return the estimate at a time, which runs down between reports; None before the pace is known."""
+        """The estimate at a time, which runs down between reports; None before the pace is known."""
         if self._told is None:
             return None
         at, estimate = self._told

@@ -17,7 +17,7 @@ class Cancelled(Exception):
 
 
 def stage(progress: Report, start: float, end: float) -> Report:
-    """Return a report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
+    """A report for one step of a longer piece of work, which takes from `start` to `end` of the whole."""
     return lambda fraction, step: progress(start + (end - start) * fraction, step)
 
 

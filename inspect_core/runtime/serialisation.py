@@ -21,7 +21,7 @@ _LENGTH = 8
 
 
 def pack(value: Any) -> bytes:
-    """Return a value of dataclasses, named tuples, containers, paths, bytes, arrays, tensors, numbers, texts as bytes.
+    """A value of dataclasses, named tuples, containers, paths, bytes, arrays, tensors, numbers, texts as bytes.
 
     Equal values give equal bytes.
     """
@@ -55,7 +55,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(content: bytes, kinds: Iterable[type]) -> Any:
-    """Return what was packed; kinds: dataclasses and named tuples it may hold.
+    """What was packed; kinds: dataclasses and named tuples it may hold.
 
     Raises ValueError, or whatever reading malformed values raises, for any other bytes, and for a dataclass with a
     field of another type than it declares.
@@ -97,7 +97,7 @@ def unpack(content: bytes, kinds: Iterable[type]) -> Any:
 
 
 def is_of(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a declared type: a class, a union, a literal, or a container of these.
+    """Whether a value is of a declared type: a class, a union, a literal, or a container of these.
 
     A whole number is a float too, as JSON writes one; a truth value is no number.
     """
@@ -128,5 +128,5 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _names(kind: type) -> list[str] | None:
-    """Return names of the fields of a dataclass or a named tuple."""
+    """Names of the fields of a dataclass or a named tuple."""
     return [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", None)

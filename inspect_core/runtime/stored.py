@@ -10,17 +10,17 @@ class Stored:
     """What a recipe keeps of a dataclass: its fields by name, arrays and tensors apart from all others."""
 
     def arrays(self) -> dict[str, Any]:
-        """Return the fields declared as arrays or tensors, without those that are None."""
+        """The fields declared as arrays or tensors, without those that are None."""
         named = {name: getattr(self, name) for name in _names(type(self))[0]}
         return {name: value for name, value in named.items() if value is not None}
 
     def params(self) -> dict[str, Any]:
-        """Return all other fields."""
+        """All other fields."""
         return {name: getattr(self, name) for name in _names(type(self))[1]}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], params: Mapping[str, Any]) -> Self:
-        """Return the inverse of `arrays` and `params`, to the bit; names that are no fields are ignored.
+        """The inverse of `arrays` and `params`, to the bit; names that are no fields are ignored.
 
         Raises KeyError for a parameter that is missing, and ValueError as the class does.
         """

@@ -36,7 +36,7 @@ def limit_to_one_core() -> None:
 
 
 def cores() -> int:
-    """Return the number of threads to share work: OMP_NUM_THREADS, or torch's before it was limited to one."""
+    """The number of threads to share work: OMP_NUM_THREADS, or torch's before it was limited to one."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return int(setting) if setting.isdecimal() and int(setting) else _of_this_machine()
 
@@ -44,7 +44,7 @@ def cores() -> int:
 def parallel_map(
     work: Callable[[Item], Result], items: Iterable[Item], report: Report = ignore_progress
 ) -> list[Result]:
-    """Return work(item) of each item, in their order, as many at a time as there are cores; they share no sum.
+    """work(item) of each item, in their order, as many at a time as there are cores; they share no sum.
 
     `report` hears the share that is done, without words; whatever it raises keeps further items from being begun.
     """

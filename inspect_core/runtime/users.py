@@ -21,7 +21,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def clean_name(name: str) -> str:
-    """Return the printable characters of a name on one line, at most LONGEST; empty if none is left."""
+    """The printable characters of a name on one line, at most LONGEST; empty if none is left."""
     return "".join(character for character in " ".join(name.split()) if character.isprintable())[:LONGEST].strip()
 
 
@@ -39,7 +39,7 @@ def local_user() -> str:
 
 
 def is_person(name: str) -> bool:
-    """Return whether this is the name of somebody, as far as one can tell."""
+    """Whether this is the name of somebody, as far as one can tell."""
     return bool(name) and name != UNKNOWN and name.lower() not in ACCOUNTS
 
 
@@ -72,7 +72,7 @@ def proxies() -> tuple[Network, ...]:
 
 
 def user_from_proxy(values: Sequence[str], address: str | None) -> str:
-    """Return the name in the header's values in a request from this address; UNKNOWN unless one proxy gave one.
+    """The name in the header's values in a request from this address; UNKNOWN unless one proxy gave one.
 
     address: None for a request from this machine. Raises ValueError as `proxies`.
     """

@@ -25,12 +25,12 @@ APP_FILES = Path(__file__).resolve().parents[1] / "app_files"
 
 
 def app_folder() -> Path:
-    """Return the folder of app.py, its pages and sample products: the checkout, or one inside the package."""
+    """The folder of app.py, its pages and sample products: the checkout, or one inside the package."""
     return APP_FILES if APP_FILES.is_dir() else APP_FILES.parents[1]
 
 
 def data_folder() -> Path:
-    """Return where workspace and weights are by default: the current folder, or that of the user once installed."""
+    """Where workspace and weights are by default: the current folder, or that of the user once installed."""
     if not APP_FILES.is_dir():
         return Path()
     from platformdirs import user_data_path  # an exported recipe runs without it
@@ -39,7 +39,7 @@ def data_folder() -> Path:
 
 
 def root() -> Path:
-    """Return the workspace folder: LOUPE_WORKSPACE, else workspace/ in the data folder."""
+    """The workspace folder: LOUPE_WORKSPACE, else workspace/ in the data folder."""
     return Path(os.path.realpath(os.environ.get("LOUPE_WORKSPACE") or data_folder() / "workspace"))
 
 
@@ -84,7 +84,7 @@ def _claimed(claim: Path) -> bool:
 
 
 def open_folder() -> Path:
-    """Return that of the parts that are open and not saved."""
+    """That of the parts that are open and not saved."""
     return root() / "open"
 
 
@@ -97,7 +97,7 @@ def batches_folder() -> Path:
 
 
 def export_of(digest: str) -> Path:
-    """Return where the export of the recipe with this digest is kept."""
+    """Where the export of the recipe with this digest is kept."""
     return root() / "exports" / f"{digest}.zip"
 
 
@@ -106,7 +106,7 @@ def locks_folder() -> Path:
 
 
 def is_generated_name(path: Path, *digits: int, ending: str = "") -> bool:
-    """Return whether Loupe named it, dashed digests of so many hex digits: what may be deleted from a full folder."""
+    """Whether Loupe named it, dashed digests of so many hex digits: what may be deleted from a full folder."""
     named = "-".join(f"[0-9a-f]{{{count}}}" for count in digits) + re.escape(ending)
     return re.fullmatch(named, path.name) is not None
 
@@ -125,7 +125,7 @@ def require_writable() -> None:
 
 
 def allowed_roots() -> tuple[Path, ...]:
-    """Return folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, the current
+    """Folders that pages may read photos from: LOUPE_ROOTS (separated as PATH is), else home, the current
     folder, the workspace, Loupe's own folder and the one around it, without those that are the root of a file system.
 
     The command line reads wherever its user may; this list guards what a browser may ask for.
@@ -138,14 +138,14 @@ def allowed_roots() -> tuple[Path, ...]:
 
 
 def readable_roots() -> tuple[Path, ...]:
-    """Return the folders that photos may lie in which a page has chosen before: those allowed, and Loupe's own uploads
+    """The folders that photos may lie in which a page has chosen before: those allowed, and Loupe's own uploads
     and samples.
     """
     return (*allowed_roots(), root(), app_folder())
 
 
 def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """Return the `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, or nothing."""
+    """The `stat` result of an ordinary file; None for a folder, a link, a pipe, a device, or nothing."""
     try:
         facts = os.lstat(path)
     except OSError:
@@ -154,7 +154,7 @@ def regular_file_stat(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] = "rb") -> BinaryIO:
-    """Return an ordinary file, opened: the way to open what lies in the workspace, where anything may have come to lie.
+    """An ordinary file, opened: the way to open what lies in the workspace, where anything may have come to lie.
 
     Never waits. Raises OSError for anything else.
     """
@@ -162,7 +162,7 @@ def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] =
 
 
 def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:
-    """Return the bytes of an ordinary file; None if it is another thing, unreadable or longer than `at_most`."""
+    """The bytes of an ordinary file; None if it is another thing, unreadable or longer than `at_most`."""
     try:
         with open_regular_file(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -182,7 +182,7 @@ def _open_ordinary(path: str, flags: int) -> int:
 
 
 def expand_path(path: str | Path) -> Path:
-    """Return the path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up."""
+    """The path with `~` expanded. Raises ValueError, naming it, for one that the system cannot look up."""
     try:
         expanded = Path(path).expanduser()
         os.lstat(expanded)
@@ -195,7 +195,7 @@ def expand_path(path: str | Path) -> Path:
 
 
 def parse_pasted_path(text: str) -> str:
-    """Return a path pasted from a file manager, unquoted. Raises ValueError for one of Windows on another system."""
+    """A path pasted from a file manager, unquoted. Raises ValueError for one of Windows on another system."""
     path = text.strip().strip("\"'").strip()
     if os.name != "nt" and re.match(r"[A-Za-z]:\\|\\\\", path):
         reason = "is a Windows path, but Loupe is not running on Windows"
@@ -204,13 +204,13 @@ def parse_pasted_path(text: str) -> str:
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Return whether `path`, which need not exist, is `folder` or below it, by any links, mounts or letter case."""
+    """Whether `path`, which need not exist, is `folder` or below it, by any links, mounts or letter case."""
     real = Path(os.path.realpath(path))
     return folder.exists() and any(place.samefile(folder) for place in (real, *real.parents) if place.exists())
 
 
 def file_name(title: str) -> str:
-    """Return a product's title as a safe file name: letters and digits of any script, dash and underscore; never empty.
+    """A product's title as a safe file name: letters and digits of any script, dash and underscore; never empty.
 
     At most 80 characters and NAME_BYTES bytes of UTF-8; never a name that Windows reserves for a device.
     """

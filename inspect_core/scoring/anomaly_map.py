@@ -98,7 +98,7 @@ def _float32_operator(cells: int, pixels: int, sigma: float) -> np.ndarray:
 
 
 def _bilinear(cells: int, pixels: int) -> np.ndarray:
-    """Return (pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated."""
+    """(pixels, cells): weights of the two cells around each pixel's centre, the border cell repeated."""
     position = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
     before = np.floor(position).astype(int)
     after = np.minimum(before + 1, cells - 1)
@@ -134,19 +134,19 @@ def image_score(anomaly_map: np.ndarray, *, area: int = 1) -> np.ndarray:
 
 
 def largest_values(anomaly_maps: np.ndarray, count: int) -> np.ndarray:
-    """Return (n, H, W) as (n, count), largest first: column N - 1 is the image score for the area N; same dtype."""
+    """(n, H, W) as (n, count), largest first: column N - 1 is the image score for the area N; same dtype."""
     values = anomaly_maps.reshape(len(anomaly_maps), -1)
     first = values.shape[1] - _whole_area(count, values.shape[1])
     return np.sort(np.partition(values, first, axis=1)[:, first:], axis=1)[:, ::-1]
 
 
 def default_area(size: tuple[int, int]) -> int:
-    """Return the default number of pixels of a (H, W) map that have to exceed the limit: 131 of 256 x 256."""
+    """The default number of pixels of a (H, W) map that have to exceed the limit: 131 of 256 x 256."""
     return max(1, round(AREA_SHARE * size[0] * size[1]))
 
 
 def largest_area(size: tuple[int, int]) -> int:
-    """Return the largest area that can be chosen for maps of `size` (H, W)."""
+    """The largest area that can be chosen for maps of `size` (H, W)."""
     return max(1, int(LARGEST_AREA_SHARE * size[0] * size[1]))
 
 
@@ -185,7 +185,7 @@ def _whole_area(area: int, pixels: int) -> int:
 
 
 def scale_region(region: Region, from_size: tuple[int, int], to_size: tuple[int, int]) -> Region:
-    """Return the region of a map of `from_size` on an image of `to_size`, both (height, width) in pixels.
+    """The region of a map of `from_size` on an image of `to_size`, both (height, width) in pixels.
 
     The box becomes the smallest whole-pixel box that covers the scaled one; the area is scaled and rounded, at least
     1; the peak stays. Raises ValueError when a size is not positive or the box does not lie within `from_size`.

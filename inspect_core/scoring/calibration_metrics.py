@@ -30,7 +30,7 @@ class ReliabilityCurve:
 
 
 def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
-    """Return the share of samples with the largest probability in the true column. NaN with a warning for none."""
+    """The share of samples with the largest probability in the true column. NaN with a warning for none."""
     proba, y = _judged(proba, y)
     if not len(y):
         return nan_with_warning(_EMPTY)
@@ -38,7 +38,7 @@ def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
 
 
 def reliability_curve(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> ReliabilityCurve:
-    """Return the reliability diagram's bins; with no samples every bin is empty.
+    """The reliability diagram's bins; with no samples every bin is empty.
 
     Raises ValueError for rows that are not probabilities, labels that are not column indices, and bins < 1.
     """
@@ -93,7 +93,7 @@ def mean_max_confidence(proba: ArrayLike) -> float:
 
 
 def hellinger(p: ArrayLike, q: ArrayLike) -> float:
-    """Return mean over samples of the Hellinger distance ||sqrt p - sqrt q|| / sqrt 2: 0 equal, 1 disjoint.
+    """Mean over samples of the Hellinger distance ||sqrt p - sqrt q|| / sqrt 2: 0 equal, 1 disjoint.
 
     p, q: both (n, K), or both (K,) for one sample. NaN with a warning when there is no sample.
     """
@@ -118,7 +118,7 @@ def _probabilities(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def _judged(proba: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return both as arrays. Raises ValueError unless proba has probabilities and y a column of them per row."""
+    """Both as arrays. Raises ValueError unless proba has probabilities and y a column of them per row."""
     proba, y = _probabilities(proba, name="proba"), np.asarray(y)
     require_shape(y, proba.shape[:1], name="y")
     if y.size and (y.dtype.kind not in "iub" or y.min() < 0 or y.max() >= proba.shape[1]):

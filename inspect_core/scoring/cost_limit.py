@@ -27,7 +27,7 @@ class CostLimit:
 
 
 def limit_for_cost(good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_cost: float) -> float:
-    """Return the limit at which false rejects and escapes cost least.
+    """The limit at which false rejects and escapes cost least.
 
     good_scores (n,), defect_scores (m,): finite, at least one each. escape_cost: how many false rejects one escape
     costs, with as large a share of defects as among these parts. The limit lies halfway between two neighbouring
@@ -56,7 +56,7 @@ def limit_for_cost(good_scores: ArrayLike, defect_scores: ArrayLike, *, escape_c
 def limits_with_defects(
     good_scores: ArrayLike, defect_scores: ArrayLike, *, ceiling: float | None = None
 ) -> tuple[float, float]:
-    """Return limits (review, reject) as `limits_from_good`, review lowered where that finds known defects.
+    """Limits (review, reject) as `limits_from_good`, review lowered where that finds known defects.
 
     good_scores (n,), of parts the detector was not fitted to; defect_scores (m,), at least one; both finite. Of the
     limits between those that the shares MOST_REVIEWED and DEFAULT_REVIEW of good parts exceed, the one at which good

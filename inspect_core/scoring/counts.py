@@ -18,7 +18,7 @@ from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, REJECTED, REVI
 def select_counted_parts(
     good: np.ndarray, defect: np.ndarray, subsets: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return (good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
+    """(good parts, defects, whether the limit was set on these good parts), the first two (n,) bool.
 
     good, defect: (n,) bool; a part whose truth is unknown is neither. subsets: (n,) "calibration", "validation",
     "test", "added" or "relabelled". Good parts are those of the test set; when there are none, of the calibration set.
@@ -114,7 +114,7 @@ def count_parts(
     good_unscored: UnscoredCounts = NONE_UNSCORED,
     defects_unscored: UnscoredCounts = NONE_UNSCORED,
 ) -> VerdictCounts:
-    """Return counts of accepted, reviewed and rejected parts, by the verdict rule; one limit: review == reject.
+    """Counts of accepted, reviewed and rejected parts, by the verdict rule; one limit: review == reject.
 
     good_scores: (n,), defect_scores: (m,), either may be empty; good_flags, defect_flags: what decides about these
     besides their scores; found_up_to: (m,) of `scoring.defect_hits`, NaN where the place of a defect is not known, as
@@ -142,7 +142,7 @@ def count_parts(
 
 
 def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:
-    """Return the sentence in parts, word for word as the bench says it while a limit is dragged.
+    """The sentence in parts, word for word as the bench says it while a limit is dragged.
 
     >>> counts_sentence(VerdictCounts(good_rejected=3, good_total=120, defects_missed=1, defects_total=18))
     'Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects.'

@@ -18,7 +18,7 @@ SIDE = 256
 
 
 def dilate_mask(mask: np.ndarray) -> np.ndarray:
-    """Return (H, W) bool: a mask, (H, W) bool, and all pixels with centres within the smoothing of its own."""
+    """(H, W) bool: a mask, (H, W) bool, and all pixels with centres within the smoothing of its own."""
     if not mask.any():
         return np.zeros(mask.shape, bool)
     distance = cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
@@ -26,7 +26,7 @@ def dilate_mask(mask: np.ndarray) -> np.ndarray:
 
 
 def hit_limit(anomaly_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
-    """Return the smallest limit at which a defect is not found: it is found at a limit below this, and not from it on.
+    """The smallest limit at which a defect is not found: it is found at a limit below this, and not from it on.
 
     anomaly_map: (H, W) finite; near: (H, W) bool, its mask as `dilate_mask`; area: pixels that a region must have.
     Regions are 8-connected, of pixels above the limit, as in `anomaly_map.regions`. The result is a value of the map
@@ -52,7 +52,7 @@ def hit_limit(anomaly_map: np.ndarray, near: np.ndarray, *, area: int) -> float:
 
 
 def _is_found_from(anomaly_map: np.ndarray, places: np.ndarray, value: np.floating, area: int) -> bool:
-    """Return whether a region of pixels of at least this value is as large as `area` and has one of these indices."""
+    """Whether a region of pixels of at least this value is as large as `area` and has one of these indices."""
     above = anomaly_map >= value
     if np.count_nonzero(above) < area:
         return False

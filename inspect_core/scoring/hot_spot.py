@@ -35,7 +35,7 @@ class HotSpot:
 
 
 def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None:
-    """Return the place where most of these maps of good parts, (n, H, W) finite, have their peak; None without one.
+    """The place where most of these maps of good parts, (n, H, W) finite, have their peak; None without one.
 
     limit: for review; area: the smallest that counts, by which the scores are computed.
     """
@@ -75,7 +75,7 @@ def bright_place(maps: np.ndarray, *, limit: float, area: int) -> HotSpot | None
 
 
 def _around(anomaly_map: np.ndarray, peak: tuple[int, ...], limit: float) -> tuple[int, int, int, int]:
-    """Return (left, top, right, bottom) in pixels of the region around a peak above the limit, or above half its height
+    """(left, top, right, bottom) in pixels of the region around a peak above the limit, or above half its height
     over the map's median if that is lower.
     """
     above = anomaly_map >= min((anomaly_map[peak] + np.median(anomaly_map)) / 2, limit)

@@ -15,7 +15,7 @@ from inspect_core.scoring.input_checks import as_scores, nan_with_warning, requi
 def identification_rate(
     similarity: ArrayLike, identity: ArrayLike, *, fpr: float, distractors: ArrayLike | None = None
 ) -> float:
-    """Return the share of pairs of one identity found when at most the share `fpr` of other pairs is matched.
+    """The share of pairs of one identity found when at most the share `fpr` of other pairs is matched.
 
     similarity: (n, n), higher is more alike, -inf allowed for "never similar"; the diagonal is not used. identity: (n,)
     labels. fpr: 0 <= fpr <= 1. Pairs are all ordered (i, j), i != j; a pair is found when its similarity is at least
@@ -49,7 +49,7 @@ def identification_rate(
 
 
 def _threshold(negatives: np.ndarray, fpr: float) -> float:
-    """Return the smallest float64 a that at most the share `fpr` of negatives, (m,), reaches; -inf when all may."""
+    """The smallest float64 a that at most the share `fpr` of negatives, (m,), reaches; -inf when all may."""
     # 0.29 * 100 is 28.999999999999996 in binary: the user meant 29.
     allowed = int(fpr * negatives.size + 1e-9)
     if allowed >= negatives.size:

@@ -49,7 +49,7 @@ def as_finite(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def as_some_finite(values: ArrayLike, *, name: str) -> np.ndarray:
-    """Return (n,) float64, as `as_finite`. Raises ValueError too when there is none."""
+    """(n,) float64, as `as_finite`. Raises ValueError too when there is none."""
     numbers = as_finite(values, name=name).ravel()
     if not numbers.size:
         raise ValueError(f"{name} is empty; a limit needs the score of at least one part")
@@ -57,7 +57,7 @@ def as_some_finite(values: ArrayLike, *, name: str) -> np.ndarray:
 
 
 def as_finite_number(value: float, *, name: str) -> float:
-    """Return one number in float64, as `as_finite`. Raises ValueError unless it is finite."""
+    """One number in float64, as `as_finite`. Raises ValueError unless it is finite."""
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; inspection needs a finite value")
@@ -65,7 +65,7 @@ def as_finite_number(value: float, *, name: str) -> float:
 
 
 def as_labels(labels: ArrayLike, *, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return labels as bool, True = defect, of the shape of the scores they belong to.
+    """Labels as bool, True = defect, of the shape of the scores they belong to.
 
     Raises ValueError for any value but False, True, 0 and 1, and when the shape differs.
     """

@@ -37,7 +37,7 @@ def limits_from_good(
     reject: float = DEFAULT_OVERKILL,
     ceiling: float | None = None,
 ) -> tuple[float, float]:
-    """Return limits (review, reject) that the shares `review` and `reject` of good parts exceed, by a fitted tail.
+    """Limits (review, reject) that the shares `review` and `reject` of good parts exceed, by a fitted tail.
 
     good_scores: (n,) finite, of parts that the detector was not fitted to. The tail is Gumbel's, through three
     quantiles of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u), scale
@@ -63,7 +63,7 @@ def limits_from_good(
 
 
 def with_contradicting(good_scores: ArrayLike, tested_scores: ArrayLike, *, ceiling: float | None = None) -> np.ndarray:
-    """Return the scores by which limits are set: good_scores, and those of tested good parts where they contradict the
+    """The scores by which limits are set: good_scores, and those of tested good parts where they contradict the
     limits of the others.
 
     good_scores (n,), tested_scores (m,), of parts that the detector was not fitted to. They contradict where more of
@@ -80,7 +80,7 @@ def with_contradicting(good_scores: ArrayLike, tested_scores: ArrayLike, *, ceil
 
 
 def is_surprising(above: int, count: int, share: float) -> bool:
-    """Return whether so many of `count` parts above a limit, or more, come by chance in fewer than SURPRISE cases where
+    """Whether so many of `count` parts above a limit, or more, come by chance in fewer than SURPRISE cases where
     each is above it with probability `share`.
     """
     from scipy.special import bdtrc  # a third of a second at the start of a runner
@@ -91,7 +91,7 @@ def is_surprising(above: int, count: int, share: float) -> bool:
 def rescale_limit(
     limit: float, *, before: float, after: float, ceilings: tuple[float | None, float | None] = (None, None)
 ) -> float:
-    """Return a limit set by hand when `before` was suggested, as a score of another scale where `after` is.
+    """A limit set by hand when `before` was suggested, as a score of another scale where `after` is.
 
     It keeps its ratio to the suggested limit; under a ceiling, the ratio of the values without an end (-ln(1 - s / c)).
     If one of these is not positive, the limit is unchanged. ceilings: as for `limits_from_good`, of the scores before
@@ -123,7 +123,7 @@ def overkill_at(
     sample_size: int = 100,
     confidence: float = 0.95,
 ) -> RejectForecast:
-    """Return how many of the next `sample_size` good parts the limit will stop, by good scores, also those that set it.
+    """How many of the next `sample_size` good parts the limit will stop, by good scores, also those that set it.
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
     `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
@@ -155,12 +155,12 @@ def overkill_at(
 
 
 def provable_bound(count: int, *, sample_size: int = 100, confidence: float = 0.95) -> int:
-    """Return the smallest upper bound on rejects among the next good parts that `count` good scores can promise."""
+    """The smallest upper bound on rejects among the next good parts that `count` good scores can promise."""
     return _betabinom_point(1 - (1 - confidence) / 2, sample_size, 1, count)
 
 
 def _betabinom_point(share: float, sample_size: int, a: float, b: float) -> int:
-    """Return the smallest number that a beta-binomial variable stays at or below with this probability.
+    """The smallest number that a beta-binomial variable stays at or below with this probability.
 
     From its chances, C(n, i) B(i + a, n - i + b) / B(a, b): loading SciPy's own of it takes half a second.
     """
@@ -172,12 +172,12 @@ def _betabinom_point(share: float, sample_size: int, a: float, b: float) -> int:
 
 
 def _remove_ceiling(scores: np.ndarray, ceiling: float | None) -> np.ndarray:
-    """Return scores with a ceiling converted to ones without an end; unchanged without a ceiling."""
+    """Scores with a ceiling converted to ones without an end; unchanged without a ceiling."""
     return scores if ceiling is None else -np.log(np.maximum(1 - scores / ceiling, NEAREST))
 
 
 def _restore_ceiling(value: float, ceiling: float | None) -> float:
-    """Return the inverse of `_remove_ceiling`; large values come no nearer to the ceiling than a score can."""
+    """The inverse of `_remove_ceiling`; large values come no nearer to the ceiling than a score can."""
     return value if ceiling is None else -ceiling * math.expm1(-min(value, -math.log(NEAREST)))
 
 
@@ -194,7 +194,7 @@ def _gumbel(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reduced(share: float) -> float:
-    """Return the standard Gumbel score that this share stays below."""
+    """The standard Gumbel score that this share stays below."""
     return -math.log(-math.log(share))
 
 
@@ -210,7 +210,7 @@ def _refitted(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _point(count: int, share: float) -> float:
-    """Return the limit that the share of good parts exceeds, in scales above the location fitted to `count` scores.
+    """The limit that the share of good parts exceeds, in scales above the location fitted to `count` scores.
 
     The mean over the tails of `_refitted`; of fewer than MIN_SCORES, which tell too little of a tail, as of that many.
     """
@@ -234,7 +234,7 @@ def _warn_equal(scores: np.ndarray) -> None:
 
 
 def limit_for_overkill(good_scores: ArrayLike, *, rate: float) -> float:
-    """Return the limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
+    """The limit that rejects at most the share `rate` of the given good parts: floor(rate * n) of them.
 
     good_scores: (n,) finite. rate: 0 <= rate < 1. The limit lies halfway between the largest accepted and the smallest
     rejected score; when none is rejected it is the maximum plus half the gap to the next lower score. A tie at the cut
@@ -270,7 +270,7 @@ def clopper_pearson(k: int, n: int, *, confidence: float = 0.95) -> tuple[float,
 
 
 def upper_bound(k: int, n: int, *, confidence: float = 0.95) -> float:
-    """Return the largest share, at one-sided confidence, compatible with k of n: 3 of 120 give 0.063.
+    """The largest share, at one-sided confidence, compatible with k of n: 3 of 120 give 0.063.
 
     The upper end of Clopper and Pearson (1934) with the whole error on one side. n = 0 says nothing: 1.
     Raises ValueError unless 0 <= k <= n, both whole, and 0 < confidence < 1.

@@ -85,11 +85,11 @@ class LocalScale:
         return np.float32(self.level) + self._deviations(errors)
 
     def standardised(self, errors: ArrayLike) -> np.ndarray:
-        """Return (apply(errors) - level) / spread: comparable between detectors. (..., h, w) float32."""
+        """(apply(errors) - level) / spread: comparable between detectors. (..., h, w) float32."""
         return np.float32(1 / self.spread) * self._deviations(errors)
 
     def with_photo_levels(self, errors: ArrayLike) -> Self:
-        """Return the same scale that also takes off a photo's own level, where good errors (n, h, w) ask for it.
+        """The same scale that also takes off a photo's own level, where good errors (n, h, w) ask for it.
 
         Raises ValueError for another shape.
         """
@@ -100,7 +100,7 @@ class LocalScale:
         return replace(self, photo_level=float(levels.mean()), reach=REACH * float(levels.std()))
 
     def with_excess(self, errors: ArrayLike) -> Self:
-        """Return the same scale under which only what exceeds good errors, (n, h, w), counts.
+        """The same scale under which only what exceeds good errors, (n, h, w), counts.
 
         For a detector whose errors tell nothing until they leave what good parts show: added to others, it moves no
         score of a part on which it has nothing to say. Raises ValueError for another shape.
@@ -144,7 +144,7 @@ class GoodMaps:
         return cls(len(maps), mean, ((maps - mean) ** 2).sum(axis=0))
 
     def finish(self, size: tuple[int, int], *, uniform: bool = False, fixed: bool | None = None) -> LocalScale:
-        """Return the scale for maps of `size` (H, W) pixels made of these grid errors.
+        """The scale for maps of `size` (H, W) pixels made of these grid errors.
 
         Where good maps do not differ at all, they stay as they are. uniform: one scale for all places, which leaves
         maps as they are and gives their spread only to joined maps; for errors with an upper bound, which strange
@@ -167,7 +167,7 @@ class GoodMaps:
         )
 
     def winsorised(self, errors: ArrayLike, size: tuple[int, int]) -> Self:
-        """Return the same with the deviations of its errors (n, h, w) limited to EXTREME spreads of their place.
+        """The same with the deviations of its errors (n, h, w) limited to EXTREME spreads of their place.
 
         The spread is that of the errors, then of those so limited: one large deviation also widens the first.
         """
@@ -178,7 +178,7 @@ class GoodMaps:
         return limited
 
     def variance(self, size: tuple[int, int]) -> np.ndarray:
-        """Return (h, w) the variance at each place, smoothed and shrunk as a multiple of its mean over the class."""
+        """(h, w) the variance at each place, smoothed and shrunk as a multiple of its mean over the class."""
         sigma = [SMOOTHING * count / pixels for count, pixels in zip(self.mean.shape, size, strict=True)]
         expected = self._by_class(self.scatter / self.count, size)
         multiple = np.divide(self.scatter / self.count, expected, out=np.ones(self.mean.shape), where=expected > 0)
@@ -186,11 +186,11 @@ class GoodMaps:
         return expected * (self.count * multiple + PRIOR_PHOTOS) / (self.count + PRIOR_PHOTOS)
 
     def is_fixed(self, size: tuple[int, int]) -> bool:
-        """Return whether content is fixed: places explain at least `FIXED` of the variance of errors."""
+        """Whether content is fixed: places explain at least `FIXED` of the variance of errors."""
         return self.explained(self._by_class(self.mean, size)) >= FIXED
 
     def explained(self, levels: np.ndarray) -> float:
-        """Return the share of the variance of errors about `levels` (h, w) that the mean of the others explains.
+        """The share of the variance of errors about `levels` (h, w) that the mean of the others explains.
 
         Leave-one-out: below 0 where places have nothing in common; -inf for a single photo.
         """
@@ -201,7 +201,7 @@ class GoodMaps:
 
     @staticmethod
     def _by_class(values: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-        """Return (h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
+        """(h, w): the mean over the cells of a class, those at the same distances from the nearest two sides."""
         steps = [
             np.minimum(np.minimum(np.arange(count), np.arange(count)[::-1]), -(-BORDER * count // pixels))
             for count, pixels in zip(values.shape, size, strict=True)
@@ -212,14 +212,14 @@ class GoodMaps:
 
 
 def _quantile(deviations: np.ndarray, share: float) -> np.ndarray:
-    """Return the value that this share of the places does not reach: (..., h, w) -> (...), the dtype kept."""
+    """The value that this share of the places does not reach: (..., h, w) -> (...), the dtype kept."""
     *photos, height, width = deviations.shape
     place = int(share * height * width)
     return np.partition(deviations.reshape(*photos, height * width), place, axis=-1)[..., place]
 
 
 def _edges(cells: tuple[int, ...]) -> np.ndarray:
-    """Return (h, w): EDGE for each side of the map at which a cell lies, 1 inside."""
+    """(h, w): EDGE for each side of the map at which a cell lies, 1 inside."""
     sides = [np.ones(count) for count in cells]
     for side in sides:
         side[[0, -1]] = EDGE
@@ -227,7 +227,7 @@ def _edges(cells: tuple[int, ...]) -> np.ndarray:
 
 
 def sum_error_maps(errors: Sequence[ArrayLike], scales: Sequence[LocalScale | None]) -> np.ndarray:
-    """Return the errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
+    """The errors of all detectors as one map: (h, w) or (n, h, w) each -> one float32 of that shape.
 
     The errors of a single detector keep their unit: calibrated by its scale, unchanged without one. Of several, the
     standardised errors are added: a good part is about 0 everywhere, and 1 is the spread of one detector's good errors.

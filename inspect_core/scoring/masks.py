@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 
 def label_regions(mask: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return each pixel's region in a mask (0 = none), (H, W) int32, and the number of regions."""
+    """Each pixel's region in a mask (0 = none), (H, W) int32, and the number of regions."""
     count, labels = cv2.connectedComponents((np.asarray(mask) != 0).view(np.uint8), connectivity=8)
     return labels, count - 1
 
 
 def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
-    """Return a mask at another size, (height, width): nearest pixel, and no region is lost.
+    """A mask at another size, (height, width): nearest pixel, and no region is lost.
 
     Each pixel takes the value at its centre. A region that would lose every pixel in this way marks all pixels that it
     touches instead, so that a defect too fine for the map can still be found.
@@ -40,7 +40,7 @@ def mask_at(mask: ArrayLike, size: tuple[int, int]) -> np.ndarray:
 
 
 def _cover(length: int, to_length: int) -> np.ndarray:
-    """Return (to_length, length) float32: 1 where a new pixel overlaps an old one, decided in whole numbers."""
+    """(to_length, length) float32: 1 where a new pixel overlaps an old one, decided in whole numbers."""
     new = np.arange(to_length)[:, None]
     old = np.arange(length)
     return ((new * length < (old + 1) * to_length) & ((new + 1) * length > old * to_length)).astype(np.float32)

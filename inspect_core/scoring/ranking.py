@@ -12,7 +12,7 @@ from inspect_core.scoring.input_checks import as_labels, as_scores, nan_with_war
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
-    """Return area under the ROC curve: the probability that a defect scores above a good part, a tie counting one half.
+    """Area under the ROC curve: the probability that a defect scores above a good part, a tie counting one half.
 
     scores, labels: any equal shape, so that stacks of maps and masks give the pixel AUROC. Equals the rank statistic
     with mid-ranks (Hanley and McNeil, 1982), in O(n log n) with one sort of the scores.
@@ -30,7 +30,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
 
 
 def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> float:
-    """Return the share of good parts at or above the highest threshold that catches the share `tpr` of defects.
+    """The share of good parts at or above the highest threshold that catches the share `tpr` of defects.
 
     scores, labels: any equal shape. A part is caught when its score is at least the threshold, which is the score of
     a defect. tpr: 0 < tpr <= 1. NaN with a warning when one class is missing; raises ValueError as `auroc` does.
@@ -45,7 +45,7 @@ def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, *, tpr: float = 0.95) -> fl
 
 
 def roc_curve(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return (false-positive rate, true-positive rate), each (t + 1,), from (0, 0) on at each of the t distinct scores.
+    """(false-positive rate, true-positive rate), each (t + 1,), from (0, 0) on at each of the t distinct scores.
 
     A part is caught when its score is at least the threshold. Raises ValueError as `auroc`, and for a missing class.
     """

@@ -19,7 +19,7 @@ POINTS = 61
 
 
 def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
-    """Return area under PRO against FPR on [0, max_fpr], divided by max_fpr: 1 is perfect.
+    """Area under PRO against FPR on [0, max_fpr], divided by max_fpr: 1 is perfect.
 
     maps: (n, H, W). masks: (n, H, W), True (or not 0) = defect. PRO is the mean over all 8-connected regions of all
     images, FPR the share of all normal pixels of all images; the curve is cut at max_fpr by interpolation.
@@ -41,7 +41,7 @@ def aupro(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> float:
 
 
 def pro_curve(maps: ArrayLike, masks: ArrayLike, *, max_fpr: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """Return (FPR, PRO), each (POINTS + 1,), from (0, 0) to max_fpr, for a plot: the curve whose area `aupro` measures.
+    """(FPR, PRO), each (POINTS + 1,), from (0, 0) to max_fpr, for a plot: the curve whose area `aupro` measures.
 
     Raises ValueError as `aupro`, and when there is no region or no normal pixel.
     """
@@ -67,7 +67,7 @@ def _checked(maps: ArrayLike, masks: ArrayLike, max_fpr: float) -> tuple[np.ndar
 
 
 def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[np.ndarray]:
-    """Return the scores of the pixels of every region of every image."""
+    """The scores of the pixels of every region of every image."""
     region_scores = []
     for image in np.flatnonzero(masks.any(axis=(1, 2))):
         labels, count = label_regions(masks[image])
@@ -79,7 +79,7 @@ def _region_pixels(maps: np.ndarray, masks: np.ndarray) -> list[np.ndarray]:
 
 
 def partial_area(above: np.ndarray, at_least: np.ndarray, weights: np.ndarray, max_fpr: float) -> float:
-    """Return area up to max_fpr, per max_fpr, of ramps that rise by `weights` from FPR = above to FPR = at_least.
+    """Area up to max_fpr, per max_fpr, of ramps that rise by `weights` from FPR = above to FPR = at_least.
 
     A ramp of no width is a step; one that max_fpr cuts counts only up to there.
     """

@@ -27,7 +27,7 @@ class Flags(NamedTuple):
     never_accepted: ArrayLike = False
 
     def select(self, chosen: np.ndarray) -> "Flags":
-        """Return those of some parts; chosen: (n,) bool."""
+        """Those of some parts; chosen: (n,) bool."""
         return Flags(*(np.broadcast_to(np.asarray(flag, bool), chosen.shape)[chosen] for flag in self))
 
 
@@ -35,7 +35,7 @@ NO_FLAGS = Flags()
 
 
 def rank(scores: ArrayLike, review: float, reject: float, flags: Flags = NO_FLAGS) -> np.ndarray:
-    """Return (n,) int64 places in WORDS of parts with these scores, (n,); () of one part.
+    """(n,) int64 places in WORDS of parts with these scores, (n,); () of one part.
 
     Accepted is a score <= review, to review one <= reject, rejected one above. What is never accepted goes to review
     where its score would be accepted; what is stopped is rejected whatever its score. Compared in float64, whatever the

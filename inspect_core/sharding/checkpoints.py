@@ -50,7 +50,7 @@ class ShardCheckpoints:
         new.replace(self.folder / str(name))
 
     def get(self, name: int | str) -> Any:
-        """Return the result stored under this number; None if there is none."""
+        """The result stored under this number; None if there is none."""
         stored = workspace.content(self.folder / str(name), at_most=LARGEST)
         content = b"" if stored is None else stored[_DIGEST:]
         if stored is None or self._sum(name, content) != stored[:_DIGEST]:
@@ -76,7 +76,7 @@ class ShardCheckpoints:
 
 
 def folder() -> Path:
-    """Return the folder of finished shards."""
+    """The folder of finished shards."""
     return workspace.root() / "shards"
 
 
@@ -94,7 +94,7 @@ def _delete(run: Path) -> None:
 
 
 def _last_use(path: Path) -> int:
-    """Return when a run was continued last; 0 for one that another process has just removed."""
+    """When a run was continued last; 0 for one that another process has just removed."""
     try:
         return path.lstat().st_mtime_ns
     except FileNotFoundError:

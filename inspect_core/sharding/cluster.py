@@ -205,7 +205,7 @@ class Cluster:
 
 
 def validate_address(address: str, certificates: Certificates | None) -> str:
-    """Return the address with its protocol. Raises ValueError unless TLS with certificates or TCP to this machine."""
+    """The address with its protocol. Raises ValueError unless TLS with certificates or TCP to this machine."""
     full = address if "://" in address else f"{'tls' if certificates else 'tcp'}://{address}"
     parts = urlsplit(full)
     if parts.scheme == "tls" and parts.hostname and certificates is not None:
@@ -246,7 +246,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _result(future: Any) -> Any:
-    """Return the result of a finished future. Raises Refused, and OSError when the result was lost."""
+    """The result of a finished future. Raises Refused, and OSError when the result was lost."""
     if future.status == "finished":
         return future.result(timeout=RECONNECT_SECONDS)
     error = future.exception()

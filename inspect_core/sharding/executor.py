@@ -66,7 +66,7 @@ class Executor(Protocol):
 
 @cache
 def environment_stamp() -> dict[str, str]:
-    """Return what must be equal on both sides: library versions and a digest of Loupe's own code."""
+    """What must be equal on both sides: library versions and a digest of Loupe's own code."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     for path in sorted(root.rglob("*.py")):
@@ -84,13 +84,13 @@ def check_stamp(asked: dict[str, str]) -> None:
 
 
 def perform(asked: dict[str, str], task: bytes, payload: Any) -> Any:
-    """Return the result of a pickled task in a worker, as `attempt`. Raises Refused for another program's stamp."""
+    """The result of a pickled task in a worker, as `attempt`. Raises Refused for another program's stamp."""
     check_stamp(asked)
     return attempt(lambda sent: _opened(task)(sent), payload)
 
 
 def attempt(task: Task, payload: Any) -> Any:
-    """Return the result of a task in this process; a Failure for whatever it raises but Refused."""
+    """The result of a task in this process; a Failure for whatever it raises but Refused."""
     try:
         return task(payload)
     except Refused:

@@ -60,7 +60,7 @@ class InspectionTask:
 
 @lru_cache(maxsize=1)
 def _opened(task: InspectionTask) -> Inspector:
-    """Return the recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
+    """The recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
     with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
         path = Path(folder, "recipe.zip")
         path.write_bytes(task.package)
@@ -114,7 +114,7 @@ class WorkerBatchInspector:
 
 
 def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:
-    """Return why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound
+    """Why the result of a worker, which may be a faulty machine, is not that of these photos; "" for a sound
     one: rows by this recipe, with the verdict that follows from the score.
     """
     if not isinstance(shard_answer, list) or [getattr(drawn[0], "name", None) for drawn in shard_answer] != list(names):

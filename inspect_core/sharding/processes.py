@@ -99,7 +99,7 @@ class _Worker:
         return {} if self._pool is None else dict(self._pool._processes)
 
     def submit(self, task: bytes, payload: Any) -> Future[Any]:
-        """Return the result to come; the task is sent with the first of its payloads."""
+        """The result to come; the task is sent with the first of its payloads."""
         if self._pool is None:
             self._pool = _started()
         sent, self._held = None if self._held is task else task, task
@@ -110,7 +110,7 @@ class _Worker:
             return self.submit(task, payload)
 
     def result(self, future: Future[Any]) -> Any:
-        """Return the result of what is finished. Raises Refused."""
+        """The result of what is finished. Raises Refused."""
         try:
             return future.result()
         except BrokenProcessPool:

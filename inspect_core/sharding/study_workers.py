@@ -162,7 +162,7 @@ class _Work:
         return Shard(numbers.start, samples, self.streamed.intersection(sample.name for sample in samples))
 
     def _taken(self, number: int, result: Any) -> Any:
-        """Return the result; that of this machine where it can read what the worker could not."""
+        """The result; that of this machine where it can read what the worker could not."""
         shard = self._shard(number)
         if reason := fault(shard, result):
             return Failure(reason)
@@ -172,7 +172,7 @@ class _Work:
 def merged_states(
     fit: FitPlan, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
 ) -> tuple[Gathered, PhotoNotes]:
-    """Return the statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
+    """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
 
     results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING blocks
     the merged state is stored in their place.
@@ -197,12 +197,12 @@ def merged_states(
 
 
 def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:
-    """Return the statistics of each method as arrays."""
+    """The statistics of each method as arrays."""
     return [{name: array.cpu().contiguous().numpy() for name, array in method.state().items()} for method in gathered]
 
 
 def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
-    """Return the statistics from their `states`. Raises ValueError for those of another fit."""
+    """The statistics from their `states`. Raises ValueError for those of another fit."""
     gathered = fit.begin()
     for statistics, state in zip(gathered, content, strict=True):
         statistics.restore({name: torch.from_numpy(values) for name, values in state.items()})
@@ -210,7 +210,7 @@ def restored(fit: FitPlan, content: list[dict[str, np.ndarray]]) -> Gathered:
 
 
 def fault(shard: Shard, result: Any) -> str:
-    """Return why the result of a worker, maybe a faulty machine, is not one of this shard; "" for a sound one."""
+    """Why the result of a worker, maybe a faulty machine, is not one of this shard; "" for a sound one."""
     if not isinstance(result, ShardResult):
         return "it gave no result"
     if not set().union(result.unreadable_masks, *vars(result.notes).values()) <= set(_names(shard)):
@@ -219,7 +219,7 @@ def fault(shard: Shard, result: Any) -> str:
 
 
 def _is_finite(content: Any) -> bool:
-    """Return whether the arrays in lists, tuples and tables are; a judged photo is not looked into."""
+    """Whether the arrays in lists, tuples and tables are; a judged photo is not looked into."""
     if isinstance(content, np.ndarray):
         return bool(np.isfinite(content).all())
     if isinstance(content, dict):
@@ -242,7 +242,7 @@ def _names(shard: Shard) -> list[str]:
 
 
 def _absolute(sample: PhotoFile) -> PhotoFile:
-    """Return the sample for a process that may run in another folder."""
+    """The sample for a process that may run in another folder."""
     mask = sample.mask and Path(os.path.abspath(sample.mask))
     return replace(sample, path=Path(os.path.abspath(sample.path)), mask=mask)
 
@@ -257,7 +257,7 @@ def _written(path: Path | None) -> tuple[int, int] | None:
 
 
 def _readable_here(shard: Shard, result: ShardResult) -> bool:
-    """Return whether this machine can read a photo or a mask that the worker could not."""
+    """Whether this machine can read a photo or a mask that the worker could not."""
     for sample in shard.samples:
         if sample.name in result.unreadable_masks and _has_mask(sample):
             return True
@@ -271,7 +271,7 @@ def _readable_here(shard: Shard, result: ShardResult) -> bool:
 
 
 def _has_mask(sample: PhotoFile) -> bool:
-    """Return whether its mask can be read here."""
+    """Whether its mask can be read here."""
     try:
         return sample.mask is not None and read_mask(sample.mask, sample.size) is not None
     except ImageError:

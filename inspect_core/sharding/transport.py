@@ -37,7 +37,7 @@ class SentBackbone:
 
 @lru_cache(maxsize=2)
 def backbone_of(network: SentBackbone) -> Backbone:
-    """Return the backbone on this machine. Raises ValueError as `load`, Refused if weights or engine are others."""
+    """The backbone on this machine. Raises ValueError as `load`, Refused if weights or engine are others."""
     with tempfile.TemporaryDirectory(prefix="loupe-weights-") as folder:
         path = Path(folder, network.file)
         path.write_bytes(network.weights)
@@ -66,12 +66,12 @@ class SentExtractor:
 
 @lru_cache(maxsize=1)
 def extractor_of(sent: SentExtractor) -> FeatureExtractor:
-    """Return the feature extractor on this machine. Raises as `backbone_of`."""
+    """The feature extractor on this machine. Raises as `backbone_of`."""
     return FeatureExtractor(backbone_of(sent.network), **sent.rest)
 
 
 def bare(value: Any) -> Any:
-    """Return a dataclass, or a tuple of such, without what its properties have computed."""
+    """A dataclass, or a tuple of such, without what its properties have computed."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(map(bare, value))
     if not is_dataclass(value):

@@ -12,7 +12,7 @@ from inspect_core.sharding.processes import Processes
 
 
 def read_cluster_settings() -> tuple[str | None, Certificates | None]:
-    """Return LOUPE_CLUSTER's scheduler, None without it, and the files of LOUPE_TLS_CA, _CERT and _KEY.
+    """LOUPE_CLUSTER's scheduler, None without it, and the files of LOUPE_TLS_CA, _CERT and _KEY.
 
     Raises ValueError when only some of the three are set.
     """

@@ -102,7 +102,7 @@ class Agreement:
 
 
 def agreement(readings: Iterable[Appraisal]) -> Agreement:
-    """Return the attribute agreement of a complete study. Raises ValueError, naming it, for a reading that is missing,
+    """The attribute agreement of a complete study. Raises ValueError, naming it, for a reading that is missing,
     given twice or contradicts the truth of its part, and without two readings of any part.
     """
     calls_by_appraiser, truth = _table(list(readings))
@@ -183,7 +183,7 @@ def _band(value: float, good: float, fair: float, *, total: int) -> str:
 
 
 def _table(readings: Sequence[Appraisal]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return ((parts, trials) bool calls by appraiser, (parts,) bool truth), in order of appearance."""
+    """((parts, trials) bool calls by appraiser, (parts,) bool truth), in order of appearance."""
     parts, trials = (list(dict.fromkeys(getattr(reading, name) for reading in readings)) for name in ("part", "trial"))
     if len(trials) < 2:
         raise ValueError("every part is appraised at least twice; add a second trial")

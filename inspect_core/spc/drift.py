@@ -44,7 +44,7 @@ class Alarm:
 
 
 def normal_scores(values: ArrayLike, reference: ArrayLike) -> np.ndarray:
-    """Return (n,) float64 normal scores of values by place among (m,) reference ones: 0 in the middle, finite beyond.
+    """(n,) float64 normal scores of values by place among (m,) reference ones: 0 in the middle, finite beyond.
 
     Raises ValueError for fewer than FEWEST reference values.
     """
@@ -72,7 +72,7 @@ class Monitor:
         self._step = self._up = self._down = self._spread = 0.0
 
     def add(self, value: float) -> tuple[Alarm, ...]:
-        """Return the charts that leave their limits with this part; they then begin anew."""
+        """The charts that leave their limits with this part; they then begin anew."""
         score = float(normal_scores([value], self._known)[0])
         self._position += 1
         self._step = float(_next(STEP, self._step, score))
@@ -99,7 +99,7 @@ class RejectMonitor:
         self._position = -1
 
     def add(self, rejected: float) -> tuple[Alarm, ...]:
-        """Return the alarm of this part, 1 for a reject and 0 for another, if it is one."""
+        """The alarm of this part, 1 for a reject and 0 for another, if it is one."""
         self._position += 1
         self._now = float(_next(REJECTS, self._now, self._steps[0 if rejected else 1]))
         self.values = {REJECTS: self._now}
@@ -111,7 +111,7 @@ class RejectMonitor:
 
 @lru_cache(maxsize=64)
 def limit(chart: str, size: int, *, every: int, share: float = 0.0) -> float:
-    """Return the limit of a chart that unchanged parts leave once in `every` parts on average.
+    """The limit of a chart that unchanged parts leave once in `every` parts on average.
 
     size: good parts of the release, among which a part's place is one of size + 1. So few do not say exactly where good
     parts lie: the limit holds where they are off by a standard error. share: of rejects, for their chart.
@@ -127,7 +127,7 @@ def limit(chart: str, size: int, *, every: int, share: float = 0.0) -> float:
 
 
 def run_length(chart: str, size: int, most: float, *, share: float = 0.0, off: float = 0.0) -> float:
-    """Return parts until a chart leaves this limit, on average, when nothing has changed: by a Markov chain over CELLS
+    """Parts until a chart leaves this limit, on average, when nothing has changed: by a Markov chain over CELLS
     values of the chart (Brook and Evans 1972), a value between two of them being shared out by its distance from
     either.
 
@@ -156,7 +156,7 @@ def _lasts(chart: str, steps: np.ndarray, odds: np.ndarray, low: float, most: fl
 
 
 def _unchanged(chart: str, size: int, share: float, off: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return (values of a part as good as those of the release, their probabilities, the lowest value of the chart)."""
+    """(values of a part as good as those of the release, their probabilities, the lowest value of the chart)."""
     if chart == REJECTS:
         return np.array(_evidence(share)), np.array([share, 1 - share]), 0.0
     places = ndtri((np.arange(size + 1) + 0.5) / (size + 1))
@@ -167,7 +167,7 @@ def _unchanged(chart: str, size: int, share: float, off: float) -> tuple[np.ndar
 
 
 def _next(chart: str, now: ArrayLike, step: ArrayLike) -> np.ndarray:
-    """Return the value of a chart after one more part."""
+    """The value of a chart after one more part."""
     if chart in (STEP, SPREAD):
         weight = WEIGHT if chart == STEP else SQUARES_WEIGHT
         return (1 - weight) * np.asarray(now) + weight * np.asarray(step)
@@ -179,7 +179,7 @@ def _variance(size: int) -> float:
 
 
 def _evidence(share: float) -> tuple[float, float]:
-    """Return what a reject and a part not rejected say for WORSE times the share against the share itself."""
+    """What a reject and a part not rejected say for WORSE times the share against the share itself."""
     if not 0 < share <= 0.4:
         raise ValueError(f"the share of rejects is {share}; give one above 0 and at most .4")
     return math.log(WORSE), math.log((1 - WORSE * share) / (1 - share))

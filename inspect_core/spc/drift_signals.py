@@ -60,7 +60,7 @@ class DriftSignals:
         self._position = -1
 
     def add(self, score: float | None, *, rejected: bool, inputs: Mapping[str, float]) -> list[SignalAlarm]:
-        """Return the signals that leave their limits with this part. Rejects never count as usual."""
+        """The signals that leave their limits with this part. Rejects never count as usual."""
         self._position += 1
         alarms = []
         values = dict(inputs) | ({} if score is None else {SCORE: score}) | {REJECTS: float(rejected)}

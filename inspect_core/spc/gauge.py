@@ -52,7 +52,7 @@ class Gauge:
         return math.floor(DISTINCT * math.sqrt(self.part / self.measuring))
 
     def guard_band(self, limit: float) -> tuple[float, float]:
-        """Return (lower, upper) score around a limit: a part whose score lies outside gets the same verdict in 95 of
+        """(lower, upper) score around a limit: a part whose score lies outside gets the same verdict in 95 of
         100 repeats. By Student's t, since the variances are estimated.
         """
         if not self.freedom:
@@ -62,7 +62,7 @@ class Gauge:
 
 
 def gauge(scores: np.ndarray) -> Gauge:
-    """Return the gauge study of (parts, trials, repeats) finite scores; (parts, trials) for one photo each.
+    """The gauge study of (parts, trials, repeats) finite scores; (parts, trials) for one photo each.
 
     With one repeat the interaction of part and trial cannot be told from repeatability, and stands there. Scores that
     are not all above 0 are analysed as they are, without logarithm. Negative estimates are 0. Raises ValueError for

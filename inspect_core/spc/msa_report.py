@@ -34,7 +34,7 @@ class Results:
 
 
 def results(readings: Sequence[Appraisal]) -> Results:
-    """Return the results of complete readings. Raises ValueError as `agreement`."""
+    """The results of complete readings. Raises ValueError as `agreement`."""
     agreed = agreement(readings)
     scored = [reading for reading in readings if reading.score is not None]
     by_appraiser = {reading.appraiser for reading in scored}
@@ -50,7 +50,7 @@ def results(readings: Sequence[Appraisal]) -> Results:
 
 
 def table_of(agreed: Agreement) -> dict[str, list[str]]:
-    """Return a column per appraiser, a row per figure."""
+    """A column per appraiser, a row per figure."""
     rows: dict[str, list[str]] = {"": [
         "Effectiveness (parts appraised correctly in all trials)", "Correct appraisals",
         "Misses (defective parts accepted)", "False alarms (good parts not accepted)",
@@ -67,7 +67,7 @@ def table_of(agreed: Agreement) -> dict[str, list[str]]:
 
 
 def verdict_sentence(agreed: Agreement) -> str:
-    """Return whether the inspection is capable, by AIAG's bands of its first appraiser, and what decides it."""
+    """Whether the inspection is capable, by AIAG's bands of its first appraiser, and what decides it."""
     name, result = next(iter(agreed.appraisers.items()))
     facts = {
         "misses": ("accepted", result.misses, "appraisals of defective parts"),
@@ -82,7 +82,7 @@ def verdict_sentence(agreed: Agreement) -> str:
 
 
 def report_sentences(results_of_study: Results) -> list[str]:
-    """Return what the study says, in order of importance."""
+    """What the study says, in order of importance."""
     report_lines = []
     for name, appraiser in results_of_study.agreement.appraisers.items():
         words = "; ".join(f"{subject}: {band}" for subject, band in appraiser.bands.items() if band)
@@ -119,7 +119,7 @@ def report_sentences(results_of_study: Results) -> list[str]:
 
 
 def gauge_sentences(gauge: Gauge) -> list[str]:
-    """Return the gauge study of the score in sentences."""
+    """The gauge study of the score in sentences."""
     share = gauge.study_variation
     if not all(map(math.isfinite, share.values())):
         return ["All scores are the same, so nothing can be said of what measuring adds to them."]
@@ -133,7 +133,7 @@ def gauge_sentences(gauge: Gauge) -> list[str]:
 
 
 def guard_bands(gauge: Gauge, review: float, reject: float) -> str:
-    """Return how far a part's score stays from the limits for its verdict to be repeated."""
+    """How far a part's score stays from the limits for its verdict to be repeated."""
     bands = []
     for name, limit in dict([("review", review), ("reject", reject)] if review < reject else [("", reject)]).items():
         low, high = gauge.guard_band(limit)

@@ -75,7 +75,7 @@ class MsaStudy:
         return (LOUPE, *self.human_appraisers)
 
     def next_for(self, appraiser: str) -> tuple[StudyPart, int] | None:
-        """Return the part to appraise now and the trial; each trial in an order of its own. None when all is said."""
+        """The part to appraise now and the trial; each trial in an order of its own. None when all is said."""
         done = {(appraisal.part, appraisal.trial) for appraisal in self.appraisals if appraisal.appraiser == appraiser}
         for trial in range(1, self.trials + 1):
             order = list(self.parts)
@@ -86,7 +86,7 @@ class MsaStudy:
         return None
 
     def with_appraisal(self, appraisal: AppraisalRecord) -> Self:
-        """Return the study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it,
+        """The study with one more appraisal. Raises ValueError for a part, trial or appraiser that is not in it,
         for what was said already, and for a photo that was used before: a trial is a new photo.
         """
         if appraisal.part not in {part.name for part in self.parts} or appraisal.appraiser not in self.appraisers:
@@ -104,7 +104,7 @@ class MsaStudy:
         return replace(self, appraisals=(*self.appraisals, appraisal))
 
     def readings(self) -> list[Appraisal]:
-        """Return what was said, of the appraisers who have said everything."""
+        """What was said, of the appraisers who have said everything."""
         truth = dict(self.parts)
         complete = {name for name in self.appraisers if self.next_for(name) is None}
         return [
@@ -122,7 +122,7 @@ class MsaStudy:
 
 
 def parts_of(text: str) -> tuple[StudyPart, ...]:
-    """Return the parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
+    """The parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
     parts = []
     for number, line in enumerate(text.splitlines(), start=1):
         name, _, truth = (word.strip() for word in line.replace(";", ",").replace("\t", ",").rpartition(","))
@@ -147,7 +147,7 @@ def save(study: MsaStudy, stem: str | None = None) -> None:
 
 
 def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
-    """Return the study with more appraisals, as it is on disk now, also where others add to it; all of them or none.
+    """The study with more appraisals, as it is on disk now, also where others add to it; all of them or none.
 
     Raises ValueError as `with_appraisal`, and OSError.
     """
@@ -160,13 +160,13 @@ def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
 
 
 def names() -> list[str]:
-    """Return the studies on disk by file, the latest first."""
+    """The studies on disk by file, the latest first."""
     files = [path for path in folder().glob("*.json") if workspace.regular_file_stat(path)]
     return [path.stem for path in sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)]
 
 
 def load(stem: str) -> MsaStudy:
-    """Return a study by the name of its file. Raises ValueError for one that is damaged."""
+    """A study by the name of its file. Raises ValueError for one that is damaged."""
     path = folder() / f"{stem}.json"
     try:
         document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
@@ -185,7 +185,7 @@ def load(stem: str) -> MsaStudy:
 
 
 def free_name(requested_name: str) -> str:
-    """Return the name, with a number where a study has it."""
+    """The name, with a number where a study has it."""
     used_names = {workspace.file_name(name) for name in names()}
     number = 1
     while workspace.file_name(name := requested_name if number == 1 else f"{requested_name} {number}") in used_names:
@@ -200,7 +200,7 @@ def _replayed(study: MsaStudy, appraisals: Sequence[AppraisalRecord]) -> MsaStud
 
 
 def _typed(kind: Any, values: Any) -> Any:
-    """Return a named tuple of values that are of the types it declares."""
+    """A named tuple of values that are of the types it declares."""
     hints = get_type_hints(kind)
     if not isinstance(values, list) or len(values) != len(hints) or not all(map(is_of, values, hints.values())):
         raise ValueError(f"{values!r:.60} is not {kind.__name__.lower()}: {', '.join(hints)}")

@@ -96,7 +96,7 @@ class Evaluation:
 def score_test_photos(
     study: Study, samples: Sequence[PhotoFile], moves: Sequence[Live], report: Report = ignore_progress
 ) -> list[EvaluationScores]:
-    """Return what a fitted study makes of any number of other photos, at each of several live values.
+    """What a fitted study makes of any number of other photos, at each of several live values.
 
     They are counted and forgotten some at a time, and are not on the bench; damaged ones are left out. Raises
     ValueError for a value outside the fit, and whatever `report` raises to stop.
@@ -120,7 +120,7 @@ def score_test_photos(
 
 
 def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Return figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`.
+    """Figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`.
 
     Verdicts are by scores and by what of a part is in view; `Study.differ` tells of the other photos never accepted.
     """
@@ -129,7 +129,7 @@ def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray
 
 
 def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
-    """Return figures of judged photos under limits; unscored: those to judge that have no score."""
+    """Figures of judged photos under limits; unscored: those to judge that have no score."""
     scores, defect, counts = evaluated.scores, evaluated.defect, evaluated.counts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -165,7 +165,7 @@ def _counts(
 
 
 def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts]:
-    """Return the arguments of `count_parts` for parts that have no score."""
+    """The arguments of `count_parts` for parts that have no score."""
 
     def counts_of(good: bool) -> UnscoredCounts:
         return UnscoredCounts.of_words(
@@ -176,7 +176,7 @@ def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts
 
 
 def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
-    """Return where defects were caught, None without a true mask; how many parts have no score; how many verdicts
+    """Where defects were caught, None without a true mask; how many parts have no score; how many verdicts
     change when parts are photographed again within the tolerances, None without.
     """
     counts, changed = evaluation.counts, evaluation.changed
@@ -200,7 +200,7 @@ def forecast_sentence(
     *,
     ceiling: float | None = None,
 ) -> str:
-    """Return how many of the next 100 good parts the limits will stop, which good parts say so, and what too few of
+    """How many of the next 100 good parts the limits will stop, which good parts say so, and what too few of
     them cannot promise.
 
     scores: (photos,) of all; setting_scores: `calibration_scores` of the photos that set limits; ceiling: their
@@ -230,7 +230,7 @@ def forecast_sentence(
 
 
 def most_promised(groups: int, *, photos: int) -> str:
-    """Return what so many good photos in so many groups can promise at best; "" from ENOUGH_GOOD_PHOTOS groups on."""
+    """What so many good photos in so many groups can promise at best; "" from ENOUGH_GOOD_PHOTOS groups on."""
     if groups >= ENOUGH_GOOD_PHOTOS or not groups:
         return ""
     least = provable_bound(groups)
@@ -243,7 +243,7 @@ def most_promised(groups: int, *, photos: int) -> str:
 
 
 def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
-    """Return (photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN without a mask."""
+    """(photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN without a mask."""
     values = {**scored.live, **live}
 
     def look() -> np.ndarray:
@@ -262,7 +262,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
 
 
 def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
-    """Return that of the parts that the sentence counts; None where no tolerances were taught."""
+    """That of the parts that the sentence counts; None where no tolerances were taught."""
     good, defect, *_ = select_counted(scored.photos, scored.unscored)
     scores = scored.scores(**live)
     repeat_scores = scored.repeat_scores(**live)
@@ -286,7 +286,7 @@ class CountedParts(NamedTuple):
 def select_counted(
     photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], set_on: Sequence[float] | None = None
 ) -> CountedParts:
-    """Return that of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part;
+    """That of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part;
     set_on: scores of the good parts that set the limit, where their photos are not among these.
     """
     known = [*photos, *unscored]
@@ -315,7 +315,7 @@ def counts_sentence_for(
     hit_limits: np.ndarray | None = None,
     flags: Flags = NO_FLAGS,
 ) -> str:
-    """Return what the limits do, in parts; hit_limits: (photos,) up to which limit each defect is found; flags: what
+    """What the limits do, in parts; hit_limits: (photos,) up to which limit each defect is found; flags: what
     decides about the photos besides their scores.
     """
     good, defect, unscored, set_on_these, hidden = select_counted(scored.photos, scored.unscored, scored.set_on)

@@ -70,7 +70,7 @@ class EvaluationScores:
 
 
 def truth_masks(scored: ScoredPhotos, positions: Sequence[int] | None = None) -> list[np.ndarray | None]:
-    """Return for every photo, or those at the given positions, its true mask at the input size: all False for a good
+    """For every photo, or those at the given positions, its true mask at the input size: all False for a good
     part, None where it is unknown.
     """
     size = scored.size
@@ -79,6 +79,6 @@ def truth_masks(scored: ScoredPhotos, positions: Sequence[int] | None = None) ->
 
 
 def score_for_evaluation(scored: ScoredPhotos, moves: Sequence[Live]) -> list[EvaluationScores]:
-    """Return all of these photos at each of several moves of the live parameters."""
+    """All of these photos at each of several moves of the live parameters."""
     masks = truth_masks(scored)
     return [EvaluationScores.from_scored(scored, live, range(len(masks)), masks) for live in moves]

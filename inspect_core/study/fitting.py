@@ -60,13 +60,13 @@ class StudyFitter:
     def views(
         self, samples: Sequence[PhotoFile], report: Report, *, numbers: Sequence[int] | None = None
     ) -> tuple[FittedMethod, ...]:
-        """Return the methods, or those at some positions, fitted on these photos."""
+        """The methods, or those at some positions, fitted on these photos."""
         fit = self.fit_of(samples, numbers)
         gathered = self.gather(fit, samples, stage(report, 0.0, GATHERING))
         return self.finished(fit, gathered, stage(report, GATHERING, 1.0))
 
     def gather(self, fit: FitPlan, samples: Sequence[PhotoFile], report: Report) -> Gathered:
-        """Return the statistics of all these photos."""
+        """The statistics of all these photos."""
         return self.workers.gather(fit, self.features, samples, report)
 
     def score(
@@ -80,7 +80,7 @@ class StudyFitter:
             yield by_name[name], errors
 
     def fit_of(self, samples: Sequence[PhotoFile], numbers: Sequence[int] | None = None) -> FitPlan:
-        """Return what the methods, or those at some positions, learn from these photos."""
+        """What the methods, or those at some positions, learn from these photos."""
         numbers = range(len(self.methods)) if numbers is None else numbers
         extractor, tolerances = self.features.extractor, self.order.tolerances
         columns = [extractor.looks[i].columns for i in numbers]
@@ -95,7 +95,7 @@ class StudyFitter:
         )
 
     def finished(self, fit: FitPlan, gathered: Gathered, report: Report) -> tuple[FittedMethod, ...]:
-        """Return the methods of a fit made from what was gathered."""
+        """The methods of a fit made from what was gathered."""
         looks = self.features.extractor.looks
         detectors = fit.finish(gathered, report)
         fitted_views = zip(fit.methods, detectors, fit.views, strict=True)
@@ -105,7 +105,7 @@ class StudyFitter:
         )
 
     def patch_sampler(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> PatchSampler:
-        """Return what drew `count` patches, or all, as one view sees them, evenly over the photos, by seed."""
+        """What drew `count` patches, or all, as one view sees them, evenly over the photos, by seed."""
         fit = FitPlan.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
         return self.gather(fit, samples, report)[0]
 
@@ -141,14 +141,14 @@ class CrossFitter:
             first += len(fold)
 
     def views(self, report: Report) -> tuple[FittedMethod, ...]:
-        """Return the methods fitted on all photos; the folds are gathered for it."""
+        """The methods fitted on all photos; the folds are gathered for it."""
         if not self.folds:
             return self._fitting.views(self._fitting.order.photos.train, report)
         self.gather(report)
         return self._fitting.finished(self._fit, self._total, stage(report, 1.0, 1.0))
 
     def fold_detectors(self, report: Report) -> Iterator[tuple[FittedMethod, ...]]:
-        """Return, for each fold the methods fitted on all others; once none, where there are no folds."""
+        """For each fold the methods fitted on all others; once none, where there are no folds."""
         if not self.folds:
             yield ()
         for places in self._places:
@@ -170,7 +170,7 @@ class CrossFitter:
         *,
         crossed: float = 0.6,
     ) -> tuple[ScoredPhotos, list[Tried]]:
-        """Return the calibration, validation and test photos under fitted methods, those in folds each under what the
+        """The calibration, validation and test photos under fitted methods, those in folds each under what the
         other folds taught; and the photos made by `trying`, which are not among them. crossed: share of the progress
         for both.
         """
@@ -213,7 +213,7 @@ class CrossFitter:
         return scored.with_unscored(features.unscored(every)), tried
 
     def _keep(self, state: dict[str, Tensor]) -> dict[str, int]:
-        """Return where each of the arrays begins in the file."""
+        """Where each of the arrays begins in the file."""
         places = {}
         for name, values in state.items():
             self._file.seek(0, 2)

@@ -123,17 +123,17 @@ class PhotoFeatures:
         return in_batches(read_photo, compute, finish, samples, at_once=self.extractor.at_once, threads=self.threads)
 
     def features_of(self, sample: PhotoFile) -> Features | None:
-        """Return the features of one photo, as `in_batches`; None for one that cannot be used."""
+        """The features of one photo, as `in_batches`; None for one that cannot be used."""
         [reading] = self._run([self._read(sample)])
         self._keep(reading)
         return reading.looks[0] if reading.looks else None
 
     def of_pictures(self, pictures: Sequence[np.ndarray]) -> list[Features]:
-        """Return the features of each of some pictures that the extractor's `network_input` returned."""
+        """The features of each of some pictures that the extractor's `network_input` returned."""
         return rows_of(self.extractor.features_of_inputs(pictures)) if pictures else []
 
     def _read(self, sample: PhotoFile, tolerances: Tolerances | None = None) -> _Reading:
-        """Return a photo with everything that needs no network."""
+        """A photo with everything that needs no network."""
         notes, name, reading = self.notes, sample.name, _Reading(sample)
         if name in notes.not_located:
             return reading
@@ -211,7 +211,7 @@ class PhotoFeatures:
             self.store.put(key, values)
 
     def embedding(self, sample: PhotoFile) -> np.ndarray | None:
-        """Return the stored embedding (d,) of a whole photo that was looked at before, float32; None without one."""
+        """The stored embedding (d,) of a whole photo that was looked at before, float32; None without one."""
         if sample.name not in self.notes.placements:
             return None
         digest, _ = self.notes.placements[sample.name]
@@ -249,7 +249,7 @@ class PhotoFeatures:
         return [(embedding.copy(), row.copy()) for embedding, row in zip(embeddings, logits, strict=True)]
 
     def _looked(self, sample: PhotoFile) -> tuple[str, np.ndarray, Placement] | None:
-        """Return digest, pixels and placement of a photo; None where it is noted why there are none."""
+        """Digest, pixels and placement of a photo; None where it is noted why there are none."""
         try:
             picture = read(sample.path, sample.depth)
             return picture.digest, picture.pixels, self.extractor.place(picture.pixels)
@@ -260,13 +260,13 @@ class PhotoFeatures:
         return None
 
     def photo(self, sample: PhotoFile, part: str, groups: Mapping[str, str] | None = None) -> ScoredPhoto:
-        """Return a photo that was read, as one of a part of the study; groups: by name, those of the split."""
+        """A photo that was read, as one of a part of the study; groups: by name, those of the split."""
         digest, placement = self.notes.placements[sample.name]
         known = sample.name, digest, placement.size, sample.label, part, sample.path, sample.mask, sample.group
         return ScoredPhoto(*known, (groups or {}).get(sample.name), sample.depth, placement)
 
     def digests(self, samples: Iterable[PhotoFile]) -> dict[str, str]:
-        """Return that of the content of the usable photos, by name; those not looked at yet are read."""
+        """That of the content of the usable photos, by name; those not looked at yet are read."""
         notes = self.notes
         known = {name: digest for name, (digest, _) in notes.placements.items()}
         for sample in samples:
@@ -276,7 +276,7 @@ class PhotoFeatures:
         return known
 
     def unscored(self, photos: Iterable[tuple[str, PhotoFile]]) -> tuple[UnscoredPhoto, ...]:
-        """Return those of these photos, (part, sample), that have no features, each under its first part."""
+        """Those of these photos, (part, sample), that have no features, each under its first part."""
         reason = self.notes.damaged | self.notes.not_located
         unscored_by_name: dict[str, UnscoredPhoto] = {}
         for part, sample in photos:
@@ -286,12 +286,12 @@ class PhotoFeatures:
         return tuple(unscored_by_name.values())
 
     def stored(self, digest: str) -> Features | None:
-        """Return the features of a photo of this content for each view; None when one of them is not in the store."""
+        """The features of a photo of this content for each view; None when one of them is not in the store."""
         features = self._from_store(digest)
         return features and tuple(values.to(self.extractor.backbone.device) for values in features)
 
     def _from_store(self, digest: str) -> Features | None:
-        """Return `stored` in the memory of this machine."""
+        """`stored` in the memory of this machine."""
         arrays = []
         for key, shape in zip(self.extractor.keys, self.extractor.shapes, strict=True):
             stored = self.store.get(f"{digest}-{key}", shape)
@@ -302,6 +302,6 @@ class PhotoFeatures:
 
 
 def _joined(photos: Iterable[Features | None]) -> list[Tensor]:
-    """Return (n, h, w, k) for each view, of the features of n photos."""
+    """(n, h, w, k) for each view, of the features of n photos."""
     views = zip(*(features for features in photos if features is not None), strict=True)
     return [torch.cat(values) if len(values) > 1 else values[0] for values in views]

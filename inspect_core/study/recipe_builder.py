@@ -36,7 +36,7 @@ def build_recipe(
     parent: str | None = None,
     **parts: Any,
 ) -> Recipe:
-    """Return the recipe at these live values with these limits, default ones when None.
+    """The recipe at these live values with these limits, default ones when None.
 
     fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; parent: digest of
     the recipe that it follows; parts: further fields of the recipe. Raises ValueError as `InspectionAreas.check`.

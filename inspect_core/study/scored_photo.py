@@ -41,7 +41,7 @@ class ScoredPhoto:
     original_label: tuple[str, str] | None = None
 
     def labelled(self, kind: str) -> "ScoredPhoto":
-        """Return the same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect
+        """The same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect
         type changes or it was added; with the kind that it was taught with it is as before.
         """
         kind_was, part_was = was = self.original_label or (self.label, self.subset)
@@ -55,11 +55,11 @@ class ScoredPhoto:
         return self.placement or Placement(self.size)
 
     def true_mask(self) -> np.ndarray | None:
-        """Return (H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
+        """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
         return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo_size))
 
     def known_mask(self, size: tuple[int, int]) -> np.ndarray | None:
-        """Return (height, width) bool, its true mask at the size of a map; None without one that can be read."""
+        """(height, width) bool, its true mask at the size of a map; None without one that can be read."""
         try:
             known = self.true_mask()
         except ImageError:
@@ -67,7 +67,7 @@ class ScoredPhoto:
         return None if known is None else mask_at(known, size)
 
     def dilated_mask(self, size: tuple[int, int]) -> np.ndarray | None:
-        """Return (height, width) bool, a defect's mask as `defect_hits.dilate_mask`, made once; None if not known."""
+        """(height, width) bool, a defect's mask as `defect_hits.dilate_mask`, made once; None if not known."""
         if size not in self._near:
             known = self.known_mask(size) if self.is_defect else None
             self._near[size] = np.packbits(dilate_mask(known)) if known is not None and known.any() else None

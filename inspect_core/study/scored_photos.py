@@ -69,14 +69,14 @@ class ScoredPhotos:
         self._in_view: np.ndarray | None = None
 
     def _with(self, **changed: Any) -> Self:
-        """Return these with other attributes; of what is remembered, scales alone stay unless they change."""
+        """These with other attributes; of what is remembered, scales alone stay unless they change."""
         other = copy.copy(self)
         vars(other).update(changed)
         other._clear_cache()
         return other
 
     def cached(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return what `make` returns, read-only; the last CACHE_SIZE that were asked for are remembered."""
+        """What `make` returns, read-only; the last CACHE_SIZE that were asked for are remembered."""
         made = self._latest.pop(key) if key in self._latest else make()
         made.flags.writeable = False
         self._latest[key] = made
@@ -85,14 +85,14 @@ class ScoredPhotos:
         return made
 
     def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> Self:
-        """Return these with one more photo at the end, given its (1, h, w, k) features by view, then a copy's.
+        """These with one more photo at the end, given its (1, h, w, k) features by view, then a copy's.
 
         Raises ValueError naming the photo when an error is not finite.
         """
         return self.with_errors([(photo, sweep_errors(self.seen_by(), looks))])
 
     def with_errors(self, rows: Iterable[tuple[ScoredPhoto, Sequence[Sequence[np.ndarray]]]]) -> Self:
-        """Return these with more photos at the end, each with its (stops, h, w) float32 errors for each view, then
+        """These with more photos at the end, each with its (stops, h, w) float32 errors for each view, then
         those of the same part photographed again where it was. Raises as `with_photo`.
         """
         photos = list(self.photos)
@@ -111,11 +111,11 @@ class ScoredPhotos:
         )
 
     def under(self, views: Sequence[FittedMethod]) -> "ScoredPhotos":
-        """Return no photo yet, under other views of the same grid, with the same size, area and areas."""
+        """No photo yet, under other views of the same grid, with the same size, area and areas."""
         return ScoredPhotos(views, self.grid, self.size, area=self.live[AREA], areas=self.areas)
 
     def index(self, image: int | str) -> int:
-        """Return a photo's position, given that or its name. Raises ValueError for a name that is not here."""
+        """A photo's position, given that or its name. Raises ValueError for a name that is not here."""
         if not isinstance(image, str):
             return operator.index(image)
         for position, photo in enumerate(self.photos):
@@ -124,51 +124,51 @@ class ScoredPhotos:
         raise ValueError(f"{image!r} is not among the {len(self.photos)} scored photos")
 
     def of_subset(self, *parts: str) -> np.ndarray:
-        """Return (photos,) bool: which belong to one of the named parts."""
+        """(photos,) bool: which belong to one of the named parts."""
         return np.array([photo.subset in parts for photo in self.photos], dtype=bool)
 
     def good_and_defect(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
+        """(good, defect), each (photos,) bool; a photo whose truth is unknown is neither."""
         good = np.array([photo.label == "good" for photo in self.photos], dtype=bool)
         return good, np.array([photo.is_defect for photo in self.photos], dtype=bool)
 
     def typical_score(self, **live: int) -> float:
-        """Return the median grid error of good photos, where colour begins; of all if none is good, 0 without any."""
+        """The median grid error of good photos, where colour begins; of all if none is good, 0 without any."""
         good = self.good_and_defect()[0]
         errors = self.grid_errors(**live)
         chosen = errors[good] if good.any() else errors
         return float(np.median(chosen)) if chosen.size else 0.0
 
     def setters(self) -> np.ndarray:
-        """Return (photos,) bool: the good photos that set limits, calibration photos or else test photos."""
+        """(photos,) bool: the good photos that set limits, calibration photos or else test photos."""
         good, _ = self.good_and_defect()
         calibration = good & self.of_subset("calibration")
         return (calibration if calibration.any() else good & self.of_subset("test")) & (self.set_on is None)
 
     def tested_good(self) -> np.ndarray:
-        """Return (photos,) bool: the good test photos beside those that set limits."""
+        """(photos,) bool: the good test photos beside those that set limits."""
         good, _ = self.good_and_defect()
         return good & self.of_subset("test") & ~self.setters() & (self.set_on is None)
 
     def chosen_defects(self) -> np.ndarray:
-        """Return (photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
+        """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
         return self.of_subset("validation") & self.good_and_defect()[1]
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
-        """Return these, and the photos that have no score."""
+        """These, and the photos that have no score."""
         return self._with(unscored=tuple(photos))
 
     def labelled(self, kinds: Mapping[str, str]) -> Self:
-        """Return these with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
+        """These with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
         photos = tuple(photo.labelled(kinds.get(photo.digest, photo.label)) for photo in self.photos)
         return self._with(photos=photos, _scales={})
 
     def with_areas(self, areas: InspectionAreas | None) -> Self:
-        """Return these photos, judged by areas."""
+        """These photos, judged by areas."""
         return self._with(areas=areas)
 
     def with_initial_live(self, live: Mapping[str, int]) -> Self:
-        """Return these, with live parameters that begin at these values, or at the next smaller stops.
+        """These, with live parameters that begin at these values, or at the next smaller stops.
 
         Raises ValueError for a parameter that does not move live here.
         """
@@ -176,30 +176,30 @@ class ScoredPhotos:
         return self._with(live={**self.live, **began})
 
     def reordered(self, positions: Sequence[int]) -> Self:
-        """Return some of these photos, by position, in this order; what is learned from them follows."""
+        """Some of these photos, by position, in this order; what is learned from them follows."""
         order = np.asarray(positions, int)
         photos = tuple(self.photos[i] for i in positions)
         return self._with(photos=photos, stored=self.stored.reordered(order), _empty=self._empty[order], _scales={})
 
     def of_views(self, positions: Sequence[int]) -> Self:
-        """Return these photos under some of the views, by position."""
+        """These photos under some of the views, by position."""
         views = tuple(self.views[i] for i in positions)
         live = {view.live_parameter: view.start for view in views if view.live_parameter} | {AREA: self.live[AREA]}
         return self._with(views=views, live=live, stored=self.stored.of_views(positions), _scales={})
 
     def seen_by(self, views: Sequence[FittedMethod] = ()) -> list[tuple[FittedMethod, tuple[int, ...]]]:
-        """Return (view, value of its live parameter) for a photo's errors; views: others, fitted without it."""
+        """(view, value of its live parameter) for a photo's errors; views: others, fitted without it."""
         return [
             (other, tuple(min(stop, other.stops[-1]) for stop in view.stops))
             for view, other in zip(self.views, views or self.views, strict=True)
         ]
 
     def errors(self, position: int) -> list[np.ndarray]:
-        """Return (stops, h, w) float32 grid errors of one photo under each view."""
+        """(stops, h, w) float32 grid errors of one photo under each view."""
         return self.stored.errors_of(position)
 
     def partly_out(self, area: int) -> np.ndarray:
-        """Return (photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
+        """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
             views = [Visibility.from_placement(photo.placed, self.size, self.areas) for photo in self.photos]
             self._in_view = np.array([(view.missing_pixels, view.inspected_pixels) for view in views], int).reshape(
@@ -208,41 +208,41 @@ class ScoredPhotos:
         return is_partly_out(*self._in_view.T, area)
 
     def stops(self, name: str) -> tuple[int, ...]:
-        """Return the values of a live parameter with stored errors, ascending. Raises ValueError for another name."""
+        """The values of a live parameter with stored errors, ascending. Raises ValueError for another name."""
         for view in self.views:
             if view.live_parameter == name:
                 return view.stops
         raise ValueError(f"there is no live parameter {name!r}; there is {', '.join(self.live)}")
 
     def stop_of(self, name: str, value: int) -> int:
-        """Return the largest stop not above `value`, else the first."""
+        """The largest stop not above `value`, else the first."""
         stops = self.stops(name)
         return stops[max(int(np.searchsorted(stops, value, side="right")) - 1, 0)]
 
     def has(self, live: Mapping[str, int]) -> bool:
-        """Return whether errors are stored at these values; at any other they have to be computed."""
+        """Whether errors are stored at these values; at any other they have to be computed."""
         return all(view.live_parameter not in live or live[view.live_parameter] in view.stops for view in self.views)
 
     def grid_errors(self, **live: int) -> np.ndarray:
-        """Return (photos, h, w) float32 calibrated errors of the patch grid, all views together.
+        """(photos, h, w) float32 calibrated errors of the patch grid, all views together.
 
         Raises ValueError for a parameter that does not move live here, or a value that is not kept.
         """
         return self._joined(slice(None), self._chosen(live)[0])
 
     def maps(self, positions: Which = slice(None), *, view: int | None = None, **live: int) -> np.ndarray:
-        """Return (photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
+        """(photos, H, W) float32 anomaly maps of all photos, or of those at the given positions.
 
         view: position of a view, for its own calibrated map in its own unit; None: all views together.
         """
         return self._in_pixels(self._joined(positions, self._chosen(live)[0], view), positions)
 
     def map(self, image: int | str, *, view: int | None = None, **live: int) -> np.ndarray:
-        """Return (H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
+        """(H, W) float32 anomaly map of one photo, by position or name; otherwise as `maps`."""
         return self.maps(self.index(image), view=view, **live)
 
     def map_from_features(self, features: Sequence[Tensor], placement: Placement, **live: int) -> np.ndarray:
-        """Return (H, W) float32 anomaly map of any photo, given its (1, h, w, k) features by view; nothing is kept."""
+        """(H, W) float32 anomaly map of any photo, given its (1, h, w, k) features by view; nothing is kept."""
         stops, _ = self._chosen(live)
         [errors] = sweep_errors([(view, (stop,)) for view, stop in zip(self.views, stops, strict=True)], [features])
         scaled = sum_error_maps([first for first, *_ in errors], [self.scale(i, stop) for i, stop in enumerate(stops)])
@@ -251,7 +251,7 @@ class ScoredPhotos:
         )
 
     def scores(self, **live: int) -> np.ndarray:
-        """Return (photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
+        """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
 
         The largest values of each map are ranked once for given live values of the views, so that a move of the area or
         of the limit computes no map.
@@ -261,7 +261,7 @@ class ScoredPhotos:
         return ranked[:, area - 1]
 
     def repeat_scores(self, **live: int) -> np.ndarray:
-        """Return (photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
+        """(photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
         stops, area = self._chosen(live)
 
         def rank() -> np.ndarray:
@@ -276,7 +276,7 @@ class ScoredPhotos:
         return self.cached(("again", *stops), rank)[:, area - 1]
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """Return (n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
+        """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
 
         These are the calibration photos, none scored by a detector that has seen it; without any, the test photos.
         """
@@ -285,7 +285,7 @@ class ScoredPhotos:
         return self.scores(**live)[self.setters()]
 
     def default_limits(self, **live: int) -> Limits:
-        """Return the suggested limits: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
+        """The suggested limits: about 5 in 100 of the next good parts to review or beyond, 1 to rejection.
 
         They follow good test photos that contradict the others (`with_contradicting`). Where known defects were kept to
         choose by, they may lower the review limit (`limits_with_defects`). Raises ValueError when there is no good
@@ -308,7 +308,7 @@ class ScoredPhotos:
         return self.views[0].definition.ceiling(self.views[0].detector, self._chosen(live)[0][0])
 
     def scale(self, view: int, stop: int) -> LocalScale | None:
-        """Return the local scale of a view at a kept value of its live parameter; None for a raw map."""
+        """The local scale of a view at a kept value of its live parameter; None for a raw map."""
         fitted_method = self.views[view]
         good, _ = self.good_and_defect()
         setters = np.flatnonzero(good & self.of_subset("calibration"))
@@ -321,12 +321,12 @@ class ScoredPhotos:
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:
-        """Return the local scales of a view by value, none for a raw map."""
+        """The local scales of a view by value, none for a raw map."""
         scales = {stop: self.scale(view, stop) for stop in stops}
         return {stop: scale for stop, scale in scales.items() if scale is not None}
 
     def _as_taken_and_again(self, positions: np.ndarray, view: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n, h, w) errors of some photos and of the same parts photographed again, and the position of each:
+        """(n, h, w) errors of some photos and of the same parts photographed again, and the position of each:
         what varies within the tolerances, such as the compression, varies on new photos too.
         """
         repeated = positions[self.stored.repeat_rows[positions] >= 0]
@@ -334,7 +334,7 @@ class ScoredPhotos:
         return np.concatenate(errors), np.concatenate([positions, repeated])
 
     def _learned_scale(self, view: FittedMethod, errors: np.ndarray, setters: np.ndarray) -> LocalScale:
-        """Return the scale of a view's errors on these photos; whether content is fixed, a group tells as one photo."""
+        """The scale of a view's errors on these photos; whether content is fixed, a group tells as one photo."""
         maps = GoodMaps.from_errors(errors)
         if view.definition.ceiling(view.detector, view.start) is not None:
             return maps.finish(self.size, uniform=True)
@@ -368,7 +368,7 @@ class ScoredPhotos:
         return maps
 
     def _largest(self, stops: tuple[int, ...], positions: np.ndarray) -> np.ndarray:
-        """Return (n, m) the largest values of the maps at these positions, largest first."""
+        """(n, m) the largest values of the maps at these positions, largest first."""
         count = largest_area(self.size)
         errors = self._joined(positions, stops)
         rows = [np.zeros((0, count), np.float32)]
@@ -379,7 +379,7 @@ class ScoredPhotos:
         return np.concatenate(rows)
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-        """Return (stop of each view, area) at these values, by default at those to begin with."""
+        """(stop of each view, area) at these values, by default at those to begin with."""
         unknown = sorted(set(live) - set(self.live))
         if unknown:
             raise ValueError(f"there is no live parameter {unknown[0]!r}; there is {', '.join(self.live)}")

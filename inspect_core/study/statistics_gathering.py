@@ -50,7 +50,7 @@ class FitPlan:
 
     @classmethod
     def of_sample(cls, view: int, patches: Patches, count: int, seed: int) -> Self:
-        """Return a `FitPlan` that only draws `count` patches of one view; `rows` of its statistics returns them."""
+        """A `FitPlan` that only draws `count` patches of one view; `rows` of its statistics returns them."""
         method, parameters = patch_sample_method(count)
         return cls((method,), (view,), (patches,), (None,), (parameters,), seed)
 
@@ -63,7 +63,7 @@ class FitPlan:
         ]
 
     def shard(self, photos: Iterable[tuple[int, Sequence[tuple[Tensor, ...]]]]) -> Gathered:
-        """Return the statistics of the photos of one shard: (number, features for each view of it and of its copies).
+        """The statistics of the photos of one shard: (number, features for each view of it and of its copies).
 
         On a CPU the methods learn side by side, each from one batch after the other, while the next one is read.
         """
@@ -95,7 +95,7 @@ class FitPlan:
         )
 
     def finish(self, gathered: Gathered, report: Report = ignore_progress) -> list[Detector]:
-        """Return the detectors, made side by side. Raises whatever `report` raises to stop."""
+        """The detectors, made side by side. Raises whatever `report` raises to stop."""
 
         def finished(place: int) -> Detector:
             step = partial(_learning, stage(report, place / len(gathered), (place + 1) / len(gathered)))
@@ -131,7 +131,7 @@ class StatisticsMerger:
         self._total = _merged(self._total, block) if self._total else block
 
     def total(self) -> Gathered:
-        """Return the statistics of all."""
+        """The statistics of all."""
         self._close()
         return self._total or self._fit.begin()
 
@@ -148,7 +148,7 @@ def _merged(earlier: Gathered, later: Gathered) -> Gathered:
 
 
 def merged(fit: FitPlan, shards: Iterable[Gathered]) -> Gathered:
-    """Return the statistics of all these shards."""
+    """The statistics of all these shards."""
     merger = StatisticsMerger(fit)
     # Not a loop, whose variable would hold a shard while the next one is gathered.
     deque(map(merger.add_shard, shards), maxlen=0)

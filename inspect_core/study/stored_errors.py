@@ -38,7 +38,7 @@ class AppendOnlyArray:
             return self._count - 1
 
     def read(self) -> np.ndarray:
-        """Return (n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
+        """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
         count = self._count
         if not count:
             return np.zeros((0, *self.shape), np.float32)
@@ -62,18 +62,18 @@ class StoredErrors:
 
     @classmethod
     def empty(cls, stops: Sequence[tuple[int, ...]], grid: tuple[int, int]) -> Self:
-        """Return those of no photo yet."""
+        """Those of no photo yet."""
         first = np.cumsum([0, *map(len, stops)]).tolist()
         return cls(AppendOnlyArray((first[-1], *grid)), tuple(stops), tuple(first[:-1]))
 
     def of_views(self, positions: Sequence[int]) -> Self:
-        """Return those under some of the views, by position."""
+        """Those under some of the views, by position."""
         return replace(
             self, stops=tuple(self.stops[i] for i in positions), first=tuple(self.first[i] for i in positions)
         )
 
     def with_blocks(self, blocks: Sequence[Sequence[int]]) -> Self:
-        """Return these and more photos', each with its block, and that of the same part photographed again if any."""
+        """These and more photos', each with its block, and that of the same part photographed again if any."""
         rows = [block[0] for block in blocks]
         repeat_rows = [block[1] if len(block) > 1 else -1 for block in blocks]
         return replace(
@@ -83,20 +83,20 @@ class StoredErrors:
         )
 
     def reordered(self, positions: np.ndarray) -> Self:
-        """Return those of some of the photos, by position, in this order."""
+        """Those of some of the photos, by position, in this order."""
         return replace(self, rows=self.rows[positions], repeat_rows=self.repeat_rows[positions])
 
     def photographed_again(self) -> Self:
-        """Return those of the parts photographed again in place of the photos'."""
+        """Those of the parts photographed again in place of the photos'."""
         return replace(self, rows=self.repeat_rows)
 
     def errors_of(self, position: int) -> list[np.ndarray]:
-        """Return (stops, h, w) float32 of one photo under each view."""
+        """(stops, h, w) float32 of one photo under each view."""
         block = self.blocks.read()[self.rows[position]]
         return [np.array(block[at : at + len(stops)]) for at, stops in zip(self.first, self.stops, strict=True)]
 
     def at(self, positions: Which, view: int, stop: int) -> np.ndarray:
-        """Return a copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
+        """A copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
         return np.array(self.blocks.read()[self.rows[positions], self.first[view] + self.stops[view].index(stop)])
 
     def append(self, name: str, errors: Sequence[np.ndarray]) -> int:

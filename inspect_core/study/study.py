@@ -156,18 +156,18 @@ class Study:
         return self
 
     def expected(self, made: int = 0) -> StepTimes:
-        """Return what the steps of the fit are expected to take; made: photos that are tried."""
+        """What the steps of the fit are expected to take; made: photos that are tried."""
         return StepTimes.from_order(self.order, self.methods, self.parameters, self.extractor, made=made)
 
     def fit_view(
         self, number: int, report: Report = ignore_progress, *, samples: Sequence[PhotoFile] | None = None
     ) -> FittedMethod:
-        """Return the method at this position alone, fitted on these photos, by default those to fit."""
+        """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.train if samples is None else samples
         return self.fitting.views(samples, report, numbers=[number])[0]
 
     def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
-        """Return the fitted study of one detector, of methods fitted one by one here; nothing is computed again.
+        """The fitted study of one detector, of methods fitted one by one here; nothing is computed again.
 
         backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
         detector alone. Raises ValueError for a method that was not fitted here on such features.
@@ -181,11 +181,11 @@ class Study:
         return other
 
     def with_method(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
-        """Return an unfitted study of the same photos by one detector; backbone, taps: of `TeachingConfig.network`."""
+        """An unfitted study of the same photos by one detector; backbone, taps: of `TeachingConfig.network`."""
         return self._like(backbone, method, taps, self.order.parameters_for(methods_of(method)))
 
     def with_parameters(self, parameters: Mapping[str, float | None]) -> "Study":
-        """Return an unfitted study of the same features with other parameters of the fit; nothing is read again.
+        """An unfitted study of the same features with other parameters of the fit; nothing is read again.
 
         Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
@@ -203,7 +203,7 @@ class Study:
         taps: Sequence[tuple[str, ...]],
         parameters: Mapping[str, float | None],
     ) -> "Study":
-        """Return an unfitted study of the same photos, with what is known of each."""
+        """An unfitted study of the same photos, with what is known of each."""
         other = Study(
             self.order,
             backbone,
@@ -218,7 +218,7 @@ class Study:
         return other
 
     def at(self, live: Mapping[str, int]) -> ScoredPhotos:
-        """Return the scored photos with errors stored at these live values; missing ones are computed.
+        """The scored photos with errors stored at these live values; missing ones are computed.
 
         Raises ValueError for a value outside the fit.
         """
@@ -238,26 +238,26 @@ class Study:
         return self._exact[1]
 
     def scores(self, **live: int) -> np.ndarray:
-        """Return (photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
+        """(photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
 
         Except photos of the fit that replace calibration photos: they are scored as if they had not been learned from.
         """
         return self.at(live).scores(**live)
 
     def map(self, image: int | str, **live: int) -> np.ndarray:
-        """Return (H, W) float32 anomaly map of one study photo, by position or name."""
+        """(H, W) float32 anomaly map of one study photo, by position or name."""
         return self.at(live).map(image, **live)
 
     def calibration_scores(self, **live: int) -> np.ndarray:
-        """Return scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""
+        """Scores of the good photos that set limits, as `ScoredPhotos.calibration_scores`."""
         return self.at(live).calibration_scores(**live)
 
     def default_limits(self, **live: int) -> Limits:
-        """Return the suggested limits at these live values, as `ScoredPhotos.default_limits`."""
+        """The suggested limits at these live values, as `ScoredPhotos.default_limits`."""
         return self.at(live).default_limits(**live)
 
     def recipe(self, limits: Limits | None = None, *, areas: InspectionAreas | None = None, **chosen: Any) -> Recipe:
-        """Return the recipe of this study; limits: by default the suggested ones.
+        """The recipe of this study; limits: by default the suggested ones.
 
         chosen: values of live parameters, by default those to begin with, and arguments of
         `recipe_builder.build_recipe`.
@@ -272,37 +272,37 @@ class Study:
         return build_recipe(self.order, self.extractor, self.results, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
-        """Return (stops, h, w) float32 errors of a photo by view, as scored; computed for one added on the bench."""
+        """(stops, h, w) float32 errors of a photo by view, as scored; computed for one added on the bench."""
         for position, known in enumerate(self.photos):
             if (known.name, known.digest) == (photo.name, photo.digest):
                 return self.results.errors(position)
         return sweep_errors(self.results.seen_by(), [self.features(photo)])[0]
 
     def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
-        """Return (1, h, w, k) patch features of a photo by view, from the store, else from the network."""
+        """(1, h, w, k) patch features of a photo by view, from the store, else from the network."""
         stored = self.photo_features.stored(photo.digest)
         if stored is not None:
             return stored
         return self.extractor.features(read(photo.path, photo.depth).pixels, photo.placement)
 
     def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
-        """Return a photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
+        """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
         features = self.photo_features.features_of(sample)
         return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
 
     def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
-        """Return (n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
+        """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
 
         n is `count` or all. Raises Cancelled when `cancelled` returns True.
         """
         return self.patch_sampler(count, cancelled, view=view).rows()
 
     def patch_sampler(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> PatchSampler:
-        """Return what drew those patches, which knows the photo of each, by its number among those to fit."""
+        """What drew those patches, which knows the photo of each, by its number among those to fit."""
         return self.fitting.patch_sampler(self.split.train, count, view, partial(report_progress, None, cancelled))
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
-        """Return what an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
+        """What an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
         fitted = self.results.views, self.extractor, self.parameters
         return remarks(*fitted, self.live | dict(live), photos=len(self.split.train))
 
@@ -340,7 +340,7 @@ class Study:
         return quality_range.widened_by(noise, wider.light, wider.focus, wider.shift, self.extractor.size)
 
     def differ(self, names: Iterable[str]) -> np.ndarray:
-        """Return (n,) bool: photos, by name, that no score accepts for how they differ from all good ones
+        """(n,) bool: photos, by name, that no score accepts for how they differ from all good ones
         (`QualityRange.reason_to_review`).
         """
         known, quality_range = self.photo_features.notes.quality, self.quality

@@ -160,7 +160,7 @@ class Workers(Protocol):
         ...
 
     def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
-        """Return the statistics of all these photos. Raises whatever `report` raises to stop, as `results` does."""
+        """The statistics of all these photos. Raises whatever `report` raises to stop, as `results` does."""
         ...
 
     def results(

@@ -91,7 +91,7 @@ class TeachingConfig:
         return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
     def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TeachingRecord | None:
-        """Return what a recipe keeps of it; digests: of the photos that could be read, by name; taps: by layer.
+        """What a recipe keeps of it; digests: of the photos that could be read, by name; taps: by layer.
 
         None for more than MOST_RECORDED photos.
         """
@@ -112,7 +112,7 @@ class TeachingConfig:
         return TeachingRecord(photos, taps, dict(self.parameters), align, self.align_turn, self.align_shift, within)
 
     def published(self, method: str | None) -> "TeachingConfig":
-        """Return this order for one method as its paper has it: what `Method.published` says replaces what was chosen.
+        """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.
 
         Layers are the paper's where the backbone has them. Raises ValueError for anything but one method, and for
         photos in tiles.
@@ -129,7 +129,7 @@ class TeachingConfig:
         return replace(self, method=method, as_published=True, parameters=parameters, **changed)
 
     def with_defaults(self) -> "TeachingConfig":
-        """Return this order with Loupe's own choice of all that `published` replaced."""
+        """This order with Loupe's own choice of all that `published` replaced."""
         if not self.as_published:
             return self
         replaced = {key for row in METHODS.values() for key in row.published}
@@ -140,12 +140,12 @@ class TeachingConfig:
         return replace(self, as_published=False, parameters=remaining, **usual)
 
     def parameters_for(self, methods: Sequence[str]) -> dict[str, float | None]:
-        """Return its parameters of the fit that these methods take."""
+        """Its parameters of the fit that these methods take."""
         known = {name for method in methods for name in METHODS[method].defaults}
         return {name: value for name, value in self.parameters.items() if name in known}
 
     def network(self, methods: Sequence[str]) -> tuple[Backbone, list[tuple[str, ...]]]:
-        """Return the backbone with all taps that the methods see, and those of each; errors as `with_taps`."""
+        """The backbone with all taps that the methods see, and those of each; errors as `with_taps`."""
         return with_taps(
             methods, self.backbone, taps=self.taps, size=self.size, device=self.device, weights=self.weights
         )

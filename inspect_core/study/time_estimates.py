@@ -49,7 +49,7 @@ class StepTimes:
 
     @classmethod
     def unknown(cls) -> "StepTimes":
-        """Return where nobody asks."""
+        """Where nobody asks."""
         return cls(1.0, 1.0, 1.0, 1.0, 1.0)
 
     @classmethod
@@ -102,7 +102,7 @@ class StepTimes:
 
 
 def _timed(extractor: FeatureExtractor) -> float:
-    """Return seconds that the network takes for a photo where nothing else runs, in a batch that is full."""
+    """Seconds that the network takes for a photo where nothing else runs, in a batch that is full."""
     grey = [np.full((*extractor.size, 3), 128, np.uint8)] * extractor.at_once
 
     def run() -> None:

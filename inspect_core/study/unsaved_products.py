@@ -176,17 +176,17 @@ class UnsavedProductStore:
 
 
 def interrupted(folder: Path) -> TeachingConfig:
-    """Return the order that was being taught. Raises ValueError as `load_unsaved`."""
+    """The order that was being taught. Raises ValueError as `load_unsaved`."""
     return _read(folder).order
 
 
 def files_of(folder: Path) -> set[Path]:
-    """Return the photos and masks of a product. Raises ValueError as `load_unsaved`."""
+    """The photos and masks of a product. Raises ValueError as `load_unsaved`."""
     return _read(folder).files
 
 
 def load_unsaved(folder: Path) -> tuple[UnsavedProduct, Recipe]:
-    """Return a product and the recipe that it would be. Raises ValueError, reason and remedy, for anything damaged."""
+    """A product and the recipe that it would be. Raises ValueError, reason and remedy, for anything damaged."""
     unsaved = _read(folder)
     if workspace.regular_file_stat(folder / RECIPE) is None:
         raise ValueError(f"{folder.name}/{RECIPE} is missing; teach the part again")

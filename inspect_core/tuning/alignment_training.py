@@ -38,7 +38,7 @@ AS_TAKEN = "Photos are inspected as taken"
 
 
 def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
-    """Return the order with its alignment learned from its good photos; damaged ones are skipped.
+    """The order with its alignment learned from its good photos; damaged ones are skipped.
 
     An automatic one is tried first on good photos kept apart: it becomes rigid where it gains and none elsewhere, and a
     note says why; a method as published takes photos as they are. Raises ValueError as `learn_alignment` where
@@ -68,7 +68,7 @@ def _learned_for(order: TeachingConfig, report: Report) -> TeachingConfig:
 
 
 def alignment_notes(study: Study) -> tuple[str, ...]:
-    """Return notes on how parts lie, and which photos were left out."""
+    """Notes on how parts lie, and which photos were left out."""
     if study.extractor.alignment is None:
         return ()
     lost = (f"{name} was excluded: the part was not located ({reason})" for name, reason in study.not_located.items())
@@ -113,7 +113,7 @@ class AlignmentTrial:
         return self.photos - self.located <= most_lost
 
     def sentence(self) -> str:
-        """Return what was decided, and by what."""
+        """What was decided, and by what."""
         tried = f"{self.photos} good photos kept apart"
         if not self._are_located:
             return f"{AS_TAKEN}: alignment located the part in {self.located} of {tried}."
@@ -129,7 +129,7 @@ class AlignmentTrial:
 
 
 def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
-    """Return what alignment brings on good photos of an order, by what the default detector sees of them.
+    """What alignment brings on good photos of an order, by what the default detector sees of them.
 
     Raises NoAlignment as `learn_alignment` and for fewer than FEWEST_TRIED photos, and ValueError as `with_taps`.
     """
@@ -156,7 +156,7 @@ def default_extractor(order: TeachingConfig) -> FeatureExtractor:
 
 
 def measured(photos: Iterable[np.ndarray], alignment: Alignment, extractor: FeatureExtractor) -> AlignmentTrial:
-    """Return what an alignment brings on good photos, (H, W, 3) uint8, processed one after the other.
+    """What an alignment brings on good photos, (H, W, 3) uint8, processed one after the other.
 
     Two runs of the network per photo.
     """

@@ -64,7 +64,7 @@ class DetectorVerdict:
 
 
 def figures_of(comparison: Comparison) -> list[dict]:
-    """Return the figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
+    """The figures of every row as JSON can hold them, the live parameters first; None for what is not known."""
     rows = []
     for row in comparison.rows:
         evaluation = row.evaluation
@@ -95,7 +95,7 @@ def figures_of(comparison: Comparison) -> list[dict]:
 
 
 def lines_of(comparison: Comparison) -> list[list[Cell]]:
-    """Return the heads, then a line per detector: the figures of `figures_of`, None for what is not known."""
+    """The heads, then a line per detector: the figures of `figures_of`, None for what is not known."""
     lines = []
     for row in figures_of(comparison):
         live, intervals = row.pop("live"), row.pop("intervals")
@@ -111,7 +111,7 @@ def lines_of(comparison: Comparison) -> list[list[Cell]]:
 
 
 def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
-    """Return the table to read: cells by column, rows in order; a figure that no photo can give has no column.
+    """The table to read: cells by column, rows in order; a figure that no photo can give has no column.
 
     current: the title of the detector on the bench, if any.
     """
@@ -134,7 +134,7 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
 
 
 def _counted(evaluation: Evaluation) -> dict[str, str]:
-    """Return the cells of a row that count parts, by column."""
+    """The cells of a row that count parts, by column."""
     count = evaluation.counts
     changed = evaluation.changed
     cells = dict[str, str]()
@@ -152,7 +152,7 @@ def _counted(evaluation: Evaluation) -> dict[str, str]:
 
 
 def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[str, Figure]]:
-    """Return (title, figure) of ROC and PRO curves on the test photos, a line per row; none without such photos."""
+    """(title, figure) of ROC and PRO curves on the test photos, a line per row; none without such photos."""
     roc = {}
     for row in rows:
         good, defects = judged_scores(row)
@@ -170,7 +170,7 @@ def curves(rows: Sequence[ComparisonRow], theme: ChartTheme) -> dict[str, tuple[
 
 
 def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores of the good and of the defective test photos."""
+    """Scores of the good and of the defective test photos."""
     scores = row.scored.scores()
     judge = row.scored.of_subset("test")
     good, defect = row.scored.good_and_defect()
@@ -178,7 +178,7 @@ def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
 
 
 def most_disputed(comparison: Comparison) -> list[int]:
-    """Return positions of the test photos: first those on which the verdicts of the detectors differ, then defects."""
+    """Positions of the test photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
     judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
     judge = np.flatnonzero(scored.of_subset("test")).tolist()
@@ -191,7 +191,7 @@ def most_disputed(comparison: Comparison) -> list[int]:
 
 
 def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
-    """Return one photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
+    """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
     photo = comparison.rows[0].scored.photos[position]
     pixels = downscale(read(photo.path, photo.depth).pixels, SIDE)
     verdicts = []
@@ -213,13 +213,13 @@ def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]
 
 
 def in_words(shown: DetectorVerdict) -> str:
-    """Return the verdict with the score and the limits it was compared with."""
+    """The verdict with the score and the limits it was compared with."""
     verdict, limits = shown.verdict, shown.limits
     return f"{verdict.verdict}: score {verdict.score:.3g}, review {limits.review:.3g}, reject {limits.reject:.3g}"
 
 
 def html_of(comparison: Comparison, order: TeachingConfig) -> str:
-    """Return the whole comparison as one page: pictures and figures are in it, names from outside only as text."""
+    """The whole comparison as one page: pictures and figures are in it, names from outside only as text."""
     columns = table_of(comparison)
     photos = order.photos
     drawn = curves(comparison.rows, LIGHT).values()

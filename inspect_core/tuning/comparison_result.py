@@ -36,7 +36,7 @@ JUDGING_PHOTO = 0.0095
 
 
 def comparison_seconds(detectors: int, shown: int) -> float:
-    """Return the seconds that the figures of so many detectors on so many photos are expected to take."""
+    """The seconds that the figures of so many detectors on so many photos are expected to take."""
     return detectors * (JUDGING + JUDGING_PHOTO * shown)
 
 
@@ -55,7 +55,7 @@ class Shortlist:
     def from_budget(
         cls, grid: tuple[int, int], fixed_names: Collection[str] = (), *, budget: float = TeachingConfig.budget
     ) -> "Shortlist":
-        """Return those that have all the given parameters; the cheapest one takes part whatever it costs."""
+        """Those that have all the given parameters; the cheapest one takes part whatever it costs."""
         fitting = {
             name: forecast_ms(name, grid) for name in CANDIDATES if known_parameters(name).issuperset(fixed_names)
         }
@@ -65,7 +65,7 @@ class Shortlist:
 
     @classmethod
     def of_order(cls, order: TeachingConfig) -> "Shortlist":
-        """Return the detectors that teaching compares: none where one is named, in tiles, or with too few photos."""
+        """The detectors that teaching compares: none where one is named, in tiles, or with too few photos."""
         if order.method is not None or order.tiles is not None or not order.setters:
             return cls({}, {}, order.budget)
         return cls.from_budget(order.grid, order.parameters, budget=order.budget)
@@ -76,7 +76,7 @@ class Shortlist:
         return tuple(name for name in (FIXED, LOOSE, ANYWHERE) if name in self.candidates) or tuple(self.candidates)[:1]
 
     def sentence(self) -> str:
-        """Return what was left out, "" where nothing was."""
+        """What was left out, "" where nothing was."""
         if not self.left_out:
             return ""
         slow = ", ".join(f"{title_of(name)} ({ms:.0f} ms)" for name, ms in self.left_out.items())
@@ -100,12 +100,12 @@ class Estimate:
 
     @classmethod
     def from_draws(cls, value: float, drawn: Sequence[float]) -> "Estimate":
-        """Return a share from 0 to 1, and twice the spread of its values on resampled photos."""
+        """A share from 0 to 1, and twice the spread of its values on resampled photos."""
         half = 1.96 * float(np.std(drawn))
         return cls(value, max(value - half, 0.0), min(value + half, 1.0))
 
     def ties(self, other: "Estimate") -> bool:
-        """Return whether either value lies in the other's interval."""
+        """Whether either value lies in the other's interval."""
         return self.low <= other.value <= self.high or other.low <= self.value <= other.high
 
 
@@ -167,12 +167,12 @@ class Comparison:
         return [row for row in usual if row.detector in self.candidates] or usual
 
     def preferred(self) -> ComparisonRow:
-        """Return the row to begin with before any trial, as `place.preferred`."""
+        """The row to begin with before any trial, as `place.preferred`."""
         named = {row.detector: row for row in self._eligible()}
         return named[place.preferred(self.location_variance_share, named)]
 
     def chosen(self) -> ComparisonRow:
-        """Return the preferred row unless another is better beyond chance (on made-up defects also by MARGIN)."""
+        """The preferred row unless another is better beyond chance (on made-up defects also by MARGIN)."""
         rows = self._eligible()
         first = self.preferred()
         margin = 0.0 if self.known else MARGIN
@@ -187,7 +187,7 @@ class Comparison:
         return max(better, key=lambda row: row.quality.value, default=first)
 
     def reason(self) -> str:
-        """Return the chosen one in the first line, why it was chosen in the second."""
+        """The chosen one in the first line, why it was chosen in the second."""
         chosen = self.chosen()
         first = self.preferred()
         if chosen is not first:
@@ -199,7 +199,7 @@ class Comparison:
         return f"Detector: {first.title}. No other was clearly better.\n{lies}Compared on {self.basis}."
 
     def tie_marks(self, figure: str) -> tuple[str, ...]:
-        """Return, for each row, "best", "tie" within the best one's interval, or "", by a figure with an interval."""
+        """For each row, "best", "tie" within the best one's interval, or "", by a figure with an interval."""
         estimates: list[Estimate] = [getattr(row, figure) for row in self.rows]
         best = max(
             (estimate for estimate in estimates if not math.isnan(estimate.value)),

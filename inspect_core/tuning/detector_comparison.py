@@ -45,7 +45,7 @@ def compare(
     as_published: bool = False,
     pasted: bool = True,
 ) -> Comparison:
-    """Return all detectors on one extraction; each of their methods is fitted once and scores a photo once.
+    """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
     as_published: then those that are one method once more, each as its paper has it (`TeachingConfig.published`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
@@ -67,7 +67,7 @@ def compare(
 
 
 def published(order: TeachingConfig, detectors: Sequence[str]) -> list[TeachingConfig]:
-    """Return the order of each detector that is one method, as its paper has it. Raises as the order's `published`."""
+    """The order of each detector that is one method, as its paper has it. Raises as the order's `published`."""
     return [order.published(name) for name in detectors if methods_of(name) == (name,)]
 
 
@@ -123,12 +123,12 @@ def _compared(
 
 
 def fitted(row: ComparisonRow) -> Study:
-    """Return the study of one of the detectors compared, as it was fitted."""
+    """The study of one of the detectors compared, as it was fitted."""
     return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
 
 
 def _fit_seconds(study: Study, positions: Sequence[int]) -> float:
-    """Return seconds that fitting these methods of a study is expected to take, without the network."""
+    """Seconds that fitting these methods of a study is expected to take, without the network."""
     places = math.prod(study.extractor.grid)
     return sum(
         METHODS[study.methods[i]]
@@ -139,14 +139,14 @@ def _fit_seconds(study: Study, positions: Sequence[int]) -> float:
 
 
 def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
-    """Return the fields of a row that come from the trial."""
+    """The fields of a row that come from the trial."""
     qualities = trial.qualities(tried)
     synthetic, known = np.split(qualities, [trial.pasted])
     return {"qualities": qualities, "quality": _mean(qualities), "synthetic": _mean(synthetic), "known": _mean(known)}
 
 
 def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
-    """Return a row's fields that come from test photos; masks: of `truth_masks`, None where not scored."""
+    """A row's fields that come from test photos; masks: of `truth_masks`, None where not scored."""
     figures = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return figures
@@ -183,7 +183,7 @@ def _mean(qualities: np.ndarray) -> Estimate:
 
 
 def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:
-    """Return a figure over photos resampled from these, good and defective ones separately."""
+    """A figure over photos resampled from these, good and defective ones separately."""
     rng = np.random.default_rng(0)
     kinds = [kind for kind in (rows[defect[rows]], rows[~defect[rows]]) if len(kind)]
     return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
@@ -194,7 +194,7 @@ def _megabytes(view: FittedMethod) -> float:
 
 
 def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
-    """Return median ms from a photo's file to its grid errors, without features that only other detectors need."""
+    """Median ms from a photo's file to its grid errors, without features that only other detectors need."""
     look_at = replace(study.extractor, looks=tuple(view.spec for view in views))
     took = []
     try:

@@ -7,7 +7,7 @@ study benchmarks/studies/engineers.py, which teaches as the app does.
 
 
 def measured_below(photos: int) -> int:
-    """Return the largest number of photos measured that is not above `photos`, or the smallest measured."""
+    """The largest number of photos measured that is not above `photos`, or the smallest measured."""
     return max(count for count in REVIEWED if count <= max(photos, min(REVIEWED)))
 
 

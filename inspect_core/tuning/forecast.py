@@ -28,14 +28,14 @@ class Forecast:
 
 
 def methods_to_fit(order: TeachingConfig, detectors: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the methods that are fitted to teach an order, or to compare detectors on its photos."""
+    """The methods that are fitted to teach an order, or to compare detectors on its photos."""
     shortlist = Shortlist.of_order(order)
     to_choose_by = shortlist.candidates if order.photos.validation else shortlist.to_begin_with
     return methods_in(tuple(detectors) or tuple(to_choose_by) or (order.method or DEFAULT_METHOD,))
 
 
 def forecast(order: TeachingConfig, store: FeatureStore, detectors: Sequence[str] = ()) -> Forecast:
-    """Return the cost of teaching an order, or of comparing detectors on its photos, from timing one grey photo here.
+    """The cost of teaching an order, or of comparing detectors on its photos, from timing one grey photo here.
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check; a photo
     takes one run per tile. Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching

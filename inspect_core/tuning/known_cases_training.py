@@ -34,7 +34,7 @@ def learn(cases: Sequence[KnownCase], *, by_region: bool) -> KnownCases:
 
 
 def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
-    """Return the surface through (n, d) embeddings of every type of part that should be known, good ones and defects.
+    """The surface through (n, d) embeddings of every type of part that should be known, good ones and defects.
 
     With up to 16 components, but no more than n points can determine a quadric in. Raises ValueError for fewer than
     `LEAST` rows and for non-finite values.
@@ -50,7 +50,7 @@ def fit_surface(embeddings: np.ndarray, *, seed: int = 0) -> KnownSurface:
 
 
 def _set_aside(cases: Sequence[KnownCase]) -> np.ndarray:
-    """Return (n,) bool: the good cases of every other group, in the order in which the groups come."""
+    """(n,) bool: the good cases of every other group, in the order in which the groups come."""
     owners = [case.name if case.group is None else case.group for case in cases if case.defect_type == "good"]
     aside = np.zeros(len(cases), bool)
     every_other = set(list(dict.fromkeys(owners))[1::2])

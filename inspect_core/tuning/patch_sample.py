@@ -42,7 +42,7 @@ class PatchSample:
 
     @classmethod
     def from_study(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
-        """Return the sample of an extracted study, as many patches as its method asks for.
+        """The sample of an extracted study, as many patches as its method asks for.
 
         Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.
         """
@@ -53,7 +53,7 @@ class PatchSample:
         return cls(study, sampler.rows(), sampler.numbers(), view)
 
     def fit(self, parameters: Mapping[str, float | None], cancelled: Callable[[], bool] | None = None) -> Detector:
-        """Return the view's method fitted on the sample, with `parameters` over those of the study.
+        """The view's method fitted on the sample, with `parameters` over those of the study.
 
         Raises ValueError as the method's fit does, and Cancelled when `cancelled` returns True between two blocks.
         """
@@ -79,7 +79,7 @@ class SampleFit:
             self._total.merge(statistics)
 
     def detector(self) -> Detector:
-        """Return the method fitted on all of the sample."""
+        """The method fitted on all of the sample."""
         return self._finished(self._total)
 
     def fold_detectors(self) -> Iterator[tuple[list[str], Detector]]:
@@ -93,7 +93,7 @@ class SampleFit:
                 yield [sample.name for sample in fold], detector
 
     def _folds(self) -> list[list[PhotoFile]]:
-        """Return the folds of the fit, some of them joined where the eigenvectors of all would take long."""
+        """The folds of the fit, some of them joined where the eigenvectors of all would take long."""
         study = self._sample.study
         of_fit = study.split.folds(study.order.seed) or [list(study.split.train)]
         patches, width = self._sample.patches.shape
@@ -108,7 +108,7 @@ class SampleFit:
         return self._method.begin(geometry, None, self._sample.study.order.seed, self._parameters)
 
     def _gathered(self, fold: Sequence[PhotoFile]) -> Any:
-        """Return the statistics of the patches of some photos."""
+        """The statistics of the patches of some photos."""
         statistics, sample = self._begun(), self._sample
         names = {photo.name for photo in fold}
         for number, photo in enumerate(sample.study.split.train):
@@ -128,7 +128,7 @@ class SampleFit:
 
 
 def explained(view: FittedMethod, stops: Sequence[int]) -> np.ndarray:
-    """Return (len(stops),) float64 share of the variance of the good patches that the first components hold, 0 to 1.
+    """(len(stops),) float64 share of the variance of the good patches that the first components hold, 0 to 1.
 
     view: one whose live parameter counts components. Beyond those it has, 1; with none at all, 1.
     """
@@ -142,5 +142,5 @@ def explained(view: FittedMethod, stops: Sequence[int]) -> np.ndarray:
 
 
 def stop_explaining(view: FittedMethod, fraction: float) -> int:
-    """Return the stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
+    """The stop whose components hold nearest to that fraction of the variance, the first of equal ones."""
     return view.stops[int(np.argmin(np.abs(explained(view, view.stops) - min(fraction, 1.0)).round(12)))]

@@ -89,7 +89,7 @@ class ScreeningResult:
         return tuple(screened for screened in self.photos if screened.findings)
 
     def sentence(self) -> str:
-        """Return what was found, in words."""
+        """What was found, in words."""
         counted = pluralise(len(self.photos), "good photo")
         if len(self.photos) < FEWEST:
             return f"{counted}: too few to detect outliers; at least {FEWEST} are needed."
@@ -175,7 +175,7 @@ def _read(
 
 
 def _pairs(good: Sequence[PhotoFile], groups: dict[str, str], seed: int) -> Pairs:
-    """Return (fold, all others) of each fold; none with too few groups."""
+    """(fold, all others) of each fold; none with too few groups."""
     pairs = []
     for fold in folds(good, groups, seed=seed, count=MIN_FOLDS):
         fold_names = {sample.name for sample in fold}
@@ -184,7 +184,7 @@ def _pairs(good: Sequence[PhotoFile], groups: dict[str, str], seed: int) -> Pair
 
 
 def _foreign(embeddings: dict[str, np.ndarray], pairs: Pairs) -> np.ndarray:
-    """Return (n,) product check score of each photo, in the order of `embeddings`, learned from the other folds."""
+    """(n,) product check score of each photo, in the order of `embeddings`, learned from the other folds."""
     scores: dict[str, float] = {}
     for fold, others in pairs:
         rows = np.stack([embeddings[sample.name] for sample in others])
@@ -217,7 +217,7 @@ def _note_foreign(findings_by_photo: list[list[Finding]], scores: np.ndarray) ->
 
 
 def _scores(study: Study, pairs: Pairs, report: Report) -> tuple[np.ndarray, list[tuple[float, float] | None]]:
-    """Return (n,) score of each photo to fit by a detector that learned the photos of the other folds, and its
+    """(n,) score of each photo to fit by a detector that learned the photos of the other folds, and its
     strangest place; NaN and None for a photo that cannot be scored because its part is not located.
     """
     scored = None

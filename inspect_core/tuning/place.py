@@ -20,7 +20,7 @@ MOST_PHOTOS = 100
 
 
 def explained_by_place(photos: Iterable[Tensor]) -> float:
-    """Return the share of the variance of features that the mean of their place explains, leave-one-out.
+    """The share of the variance of features that the mean of their place explains, leave-one-out.
 
     photos: (1, h, w, k) of each. 1 - (n / (n - 1))^2 within / total over n photos, sums over places and dimensions:
     near 1 where every photo shows the same at a place, 0 where places have nothing in common; -inf for a single photo
@@ -51,7 +51,7 @@ def place_of(study: Study) -> float | None:
 
 
 def preferred(place: float | None, candidates: Collection[str]) -> str:
-    """Return the detector to begin with, of these: by how fixed places are, the first where neither takes part."""
+    """The detector to begin with, of these: by how fixed places are, the first where neither takes part."""
     detectors = (LOOSE, FIXED)
     if place is not None and not SCATTERED < place < PLACED:
         detectors = (FIXED, LOOSE) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
@@ -59,7 +59,7 @@ def preferred(place: float | None, candidates: Collection[str]) -> str:
 
 
 def in_words(place: float | None) -> str:
-    """Return what the photos say about places; "" where that is not known."""
+    """What the photos say about places; "" where that is not known."""
     if place is None:
         return ""
     share = f"(location explains {100 * max(place, 0):.0f}% of patch appearance)"

@@ -34,7 +34,7 @@ def train_product_check(
     workers: Workers = IN_PROCESS,
     known: PhotoFeatures | None = None,
 ) -> ProductCheck:
-    """Return a product check from `good` photos, with its limit from `held_out` good ones.
+    """A product check from `good` photos, with its limit from `held_out` good ones.
 
     Raises ValueError for `fused` with a backbone that knows no classes.
     Photos that are damaged, or in which the part is not located, are skipped. alignment: locates the part; fused: with
@@ -94,7 +94,7 @@ def _tensor(values: np.ndarray) -> torch.Tensor:
 def _described(
     features: PhotoFeatures, samples: Sequence[PhotoFile], workers: Workers, report: Report, *, fused: bool
 ) -> tuple[np.ndarray, ...]:
-    """Return (n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
+    """(n, d) features and (n, c) logits of the photos that can be used; (0, 0) without any."""
     # What cannot be used is listed by the study.
     rows = list(workers.results(EmbeddingTask(fused), features, samples, report))
     return tuple(map(np.stack, zip(*rows, strict=True))) if rows else (np.zeros((0, 0), np.float32),) * 2

@@ -55,7 +55,7 @@ class ExtensionPlan:
     tested: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return what is learned and what is not, in words."""
+        """What is learned and what is not, in words."""
         sentences = [f"{pluralise(len(self.added), 'photo')} to add: {join_first_names(list(self.added))}."]
         if self.already_taught:
             sentences.append(f"Already used for training, skipped: {pluralise(len(self.already_taught), 'photo')}.")
@@ -76,7 +76,7 @@ def plan_extension(
     *,
     labels: Mapping[Path, str] = MappingProxyType({}),
 ) -> ExtensionPlan:
-    """Return the recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
+    """The recipe's order with these photos of good parts, (name, path); folders: where its own photos lie.
 
     inspections: under the recipe; what a person called defective there is a known defect. labels: what names, lists and
     masks say of the new photos (`folders.labels_at`); what they call defective is a known defect too.
@@ -126,7 +126,7 @@ def plan_extension(
 
 
 def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> TeachingConfig:
-    """Return the order that taught the recipe, with other photos."""
+    """The order that taught the recipe, with other photos."""
     check, tolerances = recipe.product_check, teaching_record.tolerances
     return TeachingConfig(
         recipe.product,
@@ -154,7 +154,7 @@ def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> 
 def extend_recipe(
     task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **facts: Any
 ) -> tuple[Recipe, Study]:
-    """Return the recipe taught again, unsaved, with suggested limits, and its study; facts: author and reason.
+    """The recipe taught again, unsaved, with suggested limits, and its study; facts: author and reason.
 
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
     challenge parts are left out, since their photos are to be judged again. Raises ValueError as `teach`.
@@ -185,7 +185,7 @@ def compare_with_previous(
     inspections: Sequence[Inspection] = (),
     report: Report = ignore_progress,
 ) -> tuple[VerdictChanges, list[str]]:
-    """Return which verdicts change of all parts judged before, and sentences on those not judged again.
+    """Which verdicts change of all parts judged before, and sentences on those not judged again.
 
     Those of its teaching go by their scores, each good one scored by a detector that has not learned from it; defects
     that only chose settings, and the inspected parts whose photo still lies where it lay, are inspected. What a person
@@ -225,7 +225,7 @@ def compare_with_previous(
 
 
 def newly_accepted(rows: Sequence[ResultRow], new: Recipe) -> list[str]:
-    """Return a sentence for each photo that was not accepted before it was learned, and now is.
+    """A sentence for each photo that was not accepted before it was learned, and now is.
 
     rows: what the former recipe made of the photos; the new one scores each by what has not learned from it.
     """
@@ -238,7 +238,7 @@ def newly_accepted(rows: Sequence[ResultRow], new: Recipe) -> list[str]:
 
 
 def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
-    """Return, by digest, the photos that set or judged the limits of a recipe, by their scores."""
+    """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe = inspector.recipe
     rows = {}
     for part in (*recipe.calibration_photos, *recipe.test_photos):
@@ -251,7 +251,7 @@ def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
 def _own_photos(
     recipe: Recipe, teaching_record: TeachingRecord, folders: Sequence[Path]
 ) -> dict[str, tuple[str, PhotoFile, str]]:
-    """Return (set, photo, group) of every photo it was taught from, by digest. Raises ValueError for missing ones."""
+    """(set, photo, group) of every photo it was taught from, by digest. Raises ValueError for missing ones."""
     by_digest = by_content(teaching_record.photos, folders, recipe.depth)
     if missing := [photo.name for photo in teaching_record.photos if photo.digest not in by_digest]:
         raise ValueError(
@@ -277,7 +277,7 @@ def _split(original_photos: Collection[tuple[str, PhotoFile, str]]) -> Split:
 
 
 def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
-    """Return the tolerances that a recipe records. Raises ValueError for names that are not those of tolerances."""
+    """The tolerances that a recipe records. Raises ValueError for names that are not those of tolerances."""
     if recorded.keys() != (names := {field.name for field in fields(Tolerances)}):
         raise ValueError(f"the recipe's tolerances are {sorted(recorded)}, not {sorted(names)}; teach it again")
     values: dict[str, Any] = dict(recorded)

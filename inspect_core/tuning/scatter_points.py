@@ -64,7 +64,7 @@ def sample_patches(
     report: Report = ignore_progress,
     **live: int,
 ) -> ScatterPoints:
-    """Return at most `count` patches drawn evenly over the scored photos, with the live parameter in force.
+    """At most `count` patches drawn evenly over the scored photos, with the live parameter in force.
 
     features_of: position -> (1, h, w, k); masks: returned by `truth_masks`. A patch that touches a true mask shows the
     photo's defect type; any other patch of a photo with a mask is good. Up to half of a photo's share is drawn from its
@@ -101,7 +101,7 @@ def sample_patches(
 def whole_photos(
     scored: ScoredPhotos, embed: Callable[[int], Tensor], report: Report = ignore_progress, **live: int
 ) -> ScatterPoints:
-    """Return every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
+    """Every scored photo as one point. embed: position -> (1, d) penultimate features of the backbone."""
     photos = len(scored.photos)
     rows = []
     if not photos:
@@ -115,7 +115,7 @@ def whole_photos(
 
 
 def transform_points(view: FittedMethod, points: ScatterPoints, live: Mapping[str, int]) -> ScatterPoints:
-    """Return the points as a view sees them: whole photos as the product check does, patches by the method's map."""
+    """The points as a view sees them: whole photos as the product check does, patches by the method's map."""
     if points.whole:
         return replace(points, features=cosine(torch.from_numpy(points.features)).numpy())
     if not view.definition.space:
@@ -126,7 +126,7 @@ def transform_points(view: FittedMethod, points: ScatterPoints, live: Mapping[st
 
 
 def view_in_words(method: str, *, whole: bool) -> str:
-    """Return what `transform_points` does to the features, for the reader of a plot."""
+    """What `transform_points` does to the features, for the reader of a plot."""
     if whole:
         return f"As the product check does: {COSINE_WORDS[0].lower()}{COSINE_WORDS[1:]}"
     return METHODS[method].space or "This detector uses the features unchanged."
@@ -140,7 +140,7 @@ def _draw(marked: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
-    """Return (h, w) str: what each patch of a photo of this kind shows."""
+    """(h, w) str: what each patch of a photo of this kind shows."""
     if mask is None:
         return np.full(grid, UNKNOWN if kind == UNKNOWN else UNMARKED, dtype=object)
     return np.where(cell_peaks(mask, grid), kind, "good").astype(object)

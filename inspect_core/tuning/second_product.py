@@ -11,7 +11,7 @@ FEWEST_ALIKE = 3
 
 
 def second_product(embeddings: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: the smaller of the two groups that photos fall into; none of them where they are one group.
+    """(n,) bool: the smaller of the two groups that photos fall into; none of them where they are one group.
 
     embeddings: (n, d) of whole photos. Two-means of their directions; there are two groups where the mean silhouette
     (Rousseeuw 1987) is APART or more, and each has FEWEST_ALIKE photos.
@@ -31,6 +31,6 @@ def second_product(embeddings: np.ndarray) -> np.ndarray:
 
 
 def two_products_sentence(count: int, second: int) -> str:
-    """Return what to say of `count` photos of which so many look like a second product."""
+    """What to say of `count` photos of which so many look like a second product."""
     sizes = f"{count - second} and {second}"
     return f"These look like two products, or one photographed in two ways: {sizes} of {count} good photos."

@@ -35,7 +35,7 @@ class SensitivityPoint:
 
 
 def chosen_stops(scored: ScoredPhotos, name: str, value: int) -> tuple[int, ...]:
-    """Return at most STOPS + 1 of a live parameter's stops, spread on a log scale, with the one in force."""
+    """At most STOPS + 1 of a live parameter's stops, spread on a log scale, with the one in force."""
     stops = scored.stops(name)
     targets = np.geomspace(max(stops[0], 1), stops[-1], STOPS)
     nearest = {min(stops, key=lambda stop: abs(stop - target)) for target in targets}
@@ -50,7 +50,7 @@ def live_sensitivity(
     live: Mapping[str, int],
     report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
-    """Return figures at values of one live parameter, the others as in `live`: no network and no fit."""
+    """Figures at values of one live parameter, the others as in `live`: no network and no fit."""
     readings = []
     for done, stop in enumerate(stops):
         report(done / len(stops), f"{name} = {stop}, {done + 1} of {len(stops)}")
@@ -70,7 +70,7 @@ def refit_sensitivity(
     fraction: float,
     report: Report = ignore_progress,
 ) -> list[SensitivityPoint]:
-    """Return figures at values of a parameter that needs a fit each, such as γ, M or σ.
+    """Figures at values of a parameter that needs a fit each, such as γ, M or σ.
 
     fit_at(value) -> a detector for the view at that position; features_of(position) -> (1, h, w, k) for each view;
     live: values of the other live parameters; fraction: of the variance, which decides q of every detector. The other
@@ -104,7 +104,7 @@ def refit_sensitivity(
 
 
 def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | None], **live: int) -> SensitivityPoint:
-    """Return the figures of the photos under these live values; `value`: that of the parameter under study."""
+    """The figures of the photos under these live values; `value`: that of the parameter under study."""
     good, defect = scored.good_and_defect()
     judge = np.flatnonzero(scored.of_subset("test") & (good | defect)).tolist()
     evaluated = EvaluationScores.from_scored(scored, live, judge, masks)
@@ -120,7 +120,7 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
 
 
 def spread(good_scores: np.ndarray) -> float:
-    """Return (largest - median) / median: how far the strangest stands out; NaN below 2 or for median <= 0.
+    """(largest - median) / median: how far the strangest stands out; NaN below 2 or for median <= 0.
 
     The larger it is, the more small defects a limit above all good parts misses.
     """

@@ -92,7 +92,7 @@ class Trial:
         return " and ".join(f"{count} {subject}" for count, subject in made if count)
 
     def qualities(self, scored: ScoredPhotos, **live: int) -> np.ndarray:
-        """Return (defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
+        """(defects,) from 0 to 1: the mean of up to three shares for each photo with a defect.
 
         The share of good photos it scores above; how often a pixel of the defect scores above one outside it; AUPRO.
         scored: these photos under a detector.
@@ -114,7 +114,7 @@ class Trial:
 
 
 def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> bool:
-    """Return whether the first is better on the same photos: a one-sided paired t-test at CONFIDENCE.
+    """Whether the first is better on the same photos: a one-sided paired t-test at CONFIDENCE.
 
     tried: how many were compared, of which this is the best (Bonferroni).
     """
@@ -126,7 +126,7 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
 
 
 def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPhotos]:
-    """Return the trial of a study fitted with `trying=pasting.made_of`, and its photos under all views at their start.
+    """The trial of a study fitted with `trying=pasting.made_of`, and its photos under all views at their start.
 
     Raises ValueError when none of the good photos can be read any more.
     """
@@ -146,13 +146,13 @@ def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPho
 
 
 def masks_of(photos: Sequence[ScoredPhoto], size: tuple[int, int]) -> dict[str, np.ndarray]:
-    """Return by name the known masks of the defects kept to choose by, at every SHRINK-th pixel of the map."""
+    """By name the known masks of the defects kept to choose by, at every SHRINK-th pixel of the map."""
     masks = {photo.name: photo.known_mask(shrunk_size(size)) for photo in photos if photo.is_defect and photo.mask}
     return {name: mask for name, mask in masks.items() if mask is not None}
 
 
 def _window(extractor: FeatureExtractor, rng: np.random.Generator) -> tuple[slice, slice]:
-    """Return where a defect is pasted: anywhere in a photo seen whole, within one tile's size in a large one."""
+    """Where a defect is pasted: anywhere in a photo seen whole, within one tile's size in a large one."""
     free = [whole - input_side for whole, input_side in zip(extractor.size, extractor.backbone.size, strict=True)]
     top, left = (int(rng.integers(most + 1)) if most else 0 for most in free)
     height, width = extractor.backbone.size
@@ -160,5 +160,5 @@ def _window(extractor: FeatureExtractor, rng: np.random.Generator) -> tuple[slic
 
 
 def shrunk_size(size: tuple[int, int]) -> tuple[int, int]:
-    """Return the size of a map read at every SHRINK-th pixel."""
+    """The size of a map read at every SHRINK-th pixel."""
     return (-(-(size[0] - SHRINK // 2) // SHRINK), -(-(size[1] - SHRINK // 2) // SHRINK))

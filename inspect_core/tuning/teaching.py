@@ -83,7 +83,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
 
 
 def _on_products(study: Study) -> tuple[str, ...]:
-    """Return a note where the photos learned from look like two products; most were embedded for the product check."""
+    """A note where the photos learned from look like two products; most were embedded for the product check."""
     features = study.photo_features
     rows = features.embed_and_classify(study.split.train, known=features.embedding)
     embeddings = [row[0] for row in rows if row is not None]
@@ -93,7 +93,7 @@ def _on_products(study: Study) -> tuple[str, ...]:
 
 
 def _estimates(study: Study) -> tuple[StepTimes, float]:
-    """Return the seconds that the steps of a study are expected to take, and those of all with the product check."""
+    """The seconds that the steps of a study are expected to take, and those of all with the product check."""
     expected = study.expected()
     order = study.order
     return expected, expected.total + (len(order.photos.train) * expected.photo if order.product_check != OFF else 0.0)
@@ -110,7 +110,7 @@ def _for_product_check(photos: Split) -> tuple[Sequence[PhotoFile], Sequence[Pho
 def _by_known_defects(
     order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers
 ) -> tuple[Study, str] | None:
-    """Return the study that best separates the known defects, and why; None without any or with a named detector."""
+    """The study that best separates the known defects, and why; None without any or with a named detector."""
     shortlist = Shortlist.of_order(order)
     if not shortlist.candidates or not order.photos.validation:
         return None
@@ -130,7 +130,7 @@ def _by_known_defects(
 
 
 def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> tuple[Study, str | None]:
-    """Return the study of the detector that is named or has to be taken, else of that which places name, and why."""
+    """The study of the detector that is named or has to be taken, else of that which places name, and why."""
     if order.method is not None:
         return _study(order, order.method, store, workers), None
     if order.tiles is not None:
@@ -143,7 +143,7 @@ def _unfitted(order: TeachingConfig, store: FeatureStore, workers: Workers) -> t
 
 
 def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
-    """Return the unfitted study of the detector that suits how the parts of extracted photos lie, and why."""
+    """The unfitted study of the detector that suits how the parts of extracted photos lie, and why."""
     shortlist = Shortlist.of_order(order)
     either = shortlist.to_begin_with
     place = place_of(study) if len(either) > 1 else None

@@ -16,7 +16,7 @@ CHOICES = (OFF, AUTO, ON, *map(str, CELLS))
 def plan_tiles(
     choice: str, photos: Sequence[PhotoFile], smallest_defect: float | None, size: Size, *, tile: Size
 ) -> tuple[TilePlan | None, tuple[str, ...]]:
-    """Return the plan for these photos, None when they are squashed to `size`; and sentences about it.
+    """The plan for these photos, None when they are squashed to `size`; and sentences about it.
 
     choice: one of CHOICES; smallest_defect: the smallest that matters, in pixels of the photos, None if not known;
     tile: the size of one.

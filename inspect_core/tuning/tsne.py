@@ -18,7 +18,7 @@ CHUNKS = 4
 
 
 def tsne(features: np.ndarray, *, seed: int = 0, report: Report = ignore_progress) -> np.ndarray:
-    """Return (n, d) -> (n, 2) float32 by t-SNE (van der Maaten and Hinton 2008; Barnes-Hut of scikit-learn), PCA start.
+    """(n, d) -> (n, 2) float32 by t-SNE (van der Maaten and Hinton 2008; Barnes-Hut of scikit-learn), PCA start.
 
     Neighbours stay neighbours; sizes of groups and distances between them mean nothing. Equal to the bit for one seed,
     machine and number of threads. Perplexity 30, or a third of the other points when they are few. The 1,000 steps run

@@ -90,7 +90,7 @@ class BatchRun:
 
 
 def new(**asked) -> BatchRun:
-    """Return a new batch on disk, not started. Raises OSError when it cannot be written."""
+    """A new batch on disk, not started. Raises OSError when it cannot be written."""
     now = datetime.now().astimezone()
     run = BatchRun(
         id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}", started_at=now.isoformat(timespec="seconds"), **asked
@@ -102,13 +102,13 @@ def new(**asked) -> BatchRun:
 
 
 def all_runs() -> list[BatchRun]:
-    """Return the batches in the workspace, the latest first; anything else there is skipped."""
+    """The batches in the workspace, the latest first; anything else there is skipped."""
     folders = sorted(workspace.batches_folder().glob("[0-9]*"), reverse=True)
     return [run for folder in folders if (run := find(folder.name)) is not None]
 
 
 def find(name: str) -> BatchRun | None:
-    """Return the batch of this id, None when there is none, or its file does not hold one."""
+    """The batch of this id, None when there is none, or its file does not hold one."""
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
         asked = dict(from_json(content or b""))

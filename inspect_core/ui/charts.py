@@ -10,7 +10,7 @@ from inspect_core.plots.chart_theme import ChartTheme
 
 
 def current_theme() -> ChartTheme:
-    """Return the figures' colours under the page's theme."""
+    """The figures' colours under the page's theme."""
     return chart_theme.DARK if st.context.theme.type == "dark" else chart_theme.LIGHT
 
 

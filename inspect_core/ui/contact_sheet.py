@@ -22,13 +22,13 @@ GAP = 4
 
 
 def small(samples: Iterable[PhotoFile]) -> list[np.ndarray]:
-    """Return (h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
+    """(h, w, 3) uint8 of the photos that can still be read, with the longer side SIDE."""
     samples = list(samples)
     return small_of((sample.path for sample in samples), [sample.depth for sample in samples])
 
 
 def small_of(paths: Iterable[Path], depths: Iterable[Depth | None] = ()) -> list[np.ndarray]:
-    """Return the same of the photos at paths, read at these depths, None where there are no more."""
+    """The same of the photos at paths, read at these depths, None where there are no more."""
     thumbnails = []
     for path, depth in zip(paths, itertools.chain(depths, itertools.repeat(None)), strict=False):
         try:
@@ -39,7 +39,7 @@ def small_of(paths: Iterable[Path], depths: Iterable[Depth | None] = ()) -> list
 
 
 def sheet(photos: list[np.ndarray], *, room: int = 0) -> str:
-    """Return the data URL of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing
+    """The data URL of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing
     moves. Streamlit decodes every other picture and writes it as PNG, at each run.
     """
     step = SIDE + GAP

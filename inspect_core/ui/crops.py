@@ -25,28 +25,28 @@ REGION, WHOLE = "Most unusual area", "Whole part"
 
 
 def found_box(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> Box | None:
-    """Return the largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
+    """The largest region above the limit in pixels of the photo, as inspection finds it; None when accepted."""
     return next(iter(found_boxes(product, position, live, limits)), None)
 
 
 def found_boxes(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> tuple[Box, ...]:
-    """Return the regions above the limit in pixels of the photo, the largest first."""
+    """The regions above the limit in pixels of the photo, the largest first."""
     return _found_boxes(product, product.fit, repr(product.scored.areas), position, live, limits.review)
 
 
 def true_box(product: TaughtProduct, position: int) -> Box | None:
-    """Return the box of the largest piece of a photo's true mask; None without a readable mask."""
+    """The box of the largest piece of a photo's true mask; None without a readable mask."""
     return next(iter(true_boxes(product, position)), None)
 
 
 def true_boxes(product: TaughtProduct, position: int) -> tuple[Box, ...]:
-    """Return boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
+    """Boxes of the pieces of a photo's true mask, largest first; none without a readable mask."""
     photo = product.scored.photos[position]
     return _true_boxes(photo, product.id, photo.mask) if photo.mask else ()
 
 
 def embedding(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
-    """Return (d,) embedding of one crop, as `embeddings`."""
+    """(d,) embedding of one crop, as `embeddings`."""
     [values] = embeddings(product, [(position, box)])
     return values
 
@@ -72,7 +72,7 @@ def embeddings(product: TaughtProduct, pairs: Iterable[tuple[int, Box | None]]) 
 
 
 def picture(product: TaughtProduct, position: int, box: Box | None) -> np.ndarray:
-    """Return (64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
+    """(64, 64, 3) uint8 of what `embedding` looks at. Raises ImageError as it does."""
     return _picture(product, product.id, position, box)
 
 

@@ -46,7 +46,7 @@ def rename(product: str, name: str) -> None:
 
 
 def normalise_label(kind: str) -> str:
-    """Return a kind as stored: single spaces, at most `LONGEST` characters."""
+    """A kind as stored: single spaces, at most `LONGEST` characters."""
     return " ".join(kind.split())[:LONGEST]
 
 

@@ -12,7 +12,7 @@ from inspect_core.verdict import UNKNOWN_TYPE, Verdict
 
 
 def name_type(product: TaughtProduct, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
-    """Return (defect type, probability) of one photo on the bench with these regions, the same as in inspection.
+    """(defect type, probability) of one photo on the bench with these regions, the same as in inspection.
 
     Its embedding is stored. Raises ImageError for a photo that can no longer be read.
     """
@@ -22,7 +22,7 @@ def name_type(product: TaughtProduct, position: int, regions: Sequence[Region]) 
 
 
 def in_words(verdict: Verdict) -> str | None:
-    """Return the text under the verdict: "scratch, 87 %", "unknown defect type", a stopped photo's reason, or None."""
+    """The text under the verdict: "scratch, 87 %", "unknown defect type", a stopped photo's reason, or None."""
     if verdict.defect_type is not None:
         return f"{verdict.defect_type[0]}, {100 * verdict.defect_type[1]:.0f}%"
     return UNKNOWN_TYPE if verdict.of_unknown_type else verdict.reason

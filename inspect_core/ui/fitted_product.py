@@ -27,7 +27,7 @@ KEPT = "Kept from before: "
 def product_from_study(
     product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
 ) -> TaughtProduct:
-    """Return the product of a finished fit; known: further fields of it."""
+    """The product of a finished fit; known: further fields of it."""
 
     def thumbnail(photo: ScoredPhoto) -> bytes:
         return heatmap.thumbnail(photo.placed.picture(read(photo.path, photo.depth).pixels))
@@ -46,7 +46,7 @@ def product_from_study(
 
 
 def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:
-    """Return the product of a fit with what a user did before: photos added and labelled, areas drawn.
+    """The product of a fit with what a user did before: photos added and labelled, areas drawn.
 
     photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
     """
@@ -69,7 +69,7 @@ def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: I
 
 
 def unscored_pictures(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:
-    """Return a WebP picture of each photo without a score, b"" where it is gone, then one of the reference."""
+    """A WebP picture of each photo without a score, b"" where it is gone, then one of the reference."""
     if not unscored:
         return ()
     pictures = []
@@ -90,7 +90,7 @@ class LimitsByHand(NamedTuple):
 
     @classmethod
     def from_product(cls, product: TaughtProduct) -> "LimitsByHand | None":
-        """Return those in force for a product; None where the suggested ones are."""
+        """Those in force for a product; None where the suggested ones are."""
         if (limits := product.in_force.limits_by_hand) is None:
             return None
         live = dict(product.scored.live) | dict(product.in_force.live)
@@ -100,7 +100,7 @@ class LimitsByHand(NamedTuple):
 def refitted_in_place(
     before: TaughtProduct, study: Study, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
 ) -> TaughtProduct:
-    """Return a product under another fit of its photos, otherwise as `refitted`; the one before stays for `undone`."""
+    """A product under another fit of its photos, otherwise as `refitted`; the one before stays for `undone`."""
     fitted = replace(
         before,
         scored=study.results,
@@ -115,7 +115,7 @@ def refitted_in_place(
 
 
 def undone(product: TaughtProduct) -> TaughtProduct:
-    """Return a product as it was before its last refit, with what was added, labelled, learned and drawn since."""
+    """A product as it was before its last refit, with what was added, labelled, learned and drawn since."""
     if product.before is None:
         return product
     earlier = with_changes(product.before, product.scored.photos, product.scored.areas)
@@ -131,7 +131,7 @@ def undone(product: TaughtProduct) -> TaughtProduct:
 def refitted(
     before: TaughtProduct, fitted: TaughtProduct, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
 ) -> TaughtProduct:
-    """Return a product under another fit with what was set, added, labelled, learned and drawn before.
+    """A product under another fit with what was set, added, labelled, learned and drawn before.
 
     chosen: values of live parameters that a user chose; by_hand: limits, None for those in force before. What cannot
     stay, or stays in another unit, is named in a note.

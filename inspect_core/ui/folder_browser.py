@@ -42,7 +42,7 @@ def remember(folder: Path) -> None:
 
 
 def subfolders(folder: Path) -> list[Path]:
-    """Return the folders in a folder that pages may read, by name, without hidden ones."""
+    """The folders in a folder that pages may read, by name, without hidden ones."""
     with contextlib.suppress(OSError):
         names = sorted(entry.name for entry in os.scandir(folder) if not entry.name.startswith(".") and entry.is_dir())
         return [folder / name for name in names if _is_allowed(folder / name)]
@@ -89,7 +89,7 @@ def _choose(key: str, folder: str) -> None:
 
 
 def _count(folder: Path) -> str:
-    """Return how many photos lie in a folder and all folders below it, in words; counting stops at `MOST_COUNTED`."""
+    """How many photos lie in a folder and all folders below it, in words; counting stops at `MOST_COUNTED`."""
     photos = 0
     with contextlib.suppress(OSError):  # said where the folder is chosen
         names = itertools.islice(walk(folder, passed_over=is_clutter_or_masks), MOST_COUNTED)
@@ -98,7 +98,7 @@ def _count(folder: Path) -> str:
 
 
 def _recent() -> list[Path]:
-    """Return the folders used last that are still there and allowed; unreadable entries count as missing."""
+    """The folders used last that are still there and allowed; unreadable entries count as missing."""
     paths = preferences.read(USED_LAST)
     texts = [text for text in paths if isinstance(text, str)] if isinstance(paths, list) else []
     return [Path(text) for text in texts[:MOST_RECENT] if _is_allowed(Path(text)) and Path(text).is_dir()]

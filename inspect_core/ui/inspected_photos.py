@@ -15,7 +15,7 @@ from inspect_core.runtime import workspace
 
 
 def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[Inspector, Path]:
-    """Return a saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was
+    """A saved recipe by its file's name and its digest, and where it lies: as exported for the line, if it was
     (the same verdicts in less time). in_process: whether no other process judges with it. Raises ValueError and
     OSError, naming it, when it cannot be used.
     """
@@ -31,7 +31,7 @@ def inspector_of(recipe: str, digest: str, *, in_process: bool = True) -> tuple[
 
 @st.cache_data(max_entries=64, show_spinner="Drawing the heatmap…")
 def heatmap_of(recipe: str, recipe_digest: str, path: str, digest: str, side: int) -> bytes | None:
-    """Return the photo at this path with its heatmap as WebP, its longer side this long; None when the photo or the
+    """The photo at this path with its heatmap as WebP, its longer side this long; None when the photo or the
     recipe has changed. recipe: its file's name; digest: of the photo's pixels. Raises as `inspector_of`.
     """
     inspector = _inspector(recipe, recipe_digest)

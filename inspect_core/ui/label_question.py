@@ -21,7 +21,7 @@ class LabelChoice:
 
 
 def choose(path: Path, key: str, *, to_teach: bool = True) -> LabelChoice:
-    """Return how the labels of the photos at a path are read; the question is on the page where it must be asked.
+    """How the labels of the photos at a path are read; the question is on the page where it must be asked.
 
     key: of the files (`photo_source.fingerprint`); to_teach: whether good photos must be among them. Problems with the
     photos are left to whoever reads them.
@@ -45,7 +45,7 @@ def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
 
 
 def _ask(unclear: UnclearLabels, key: str) -> str | None:
-    """Return the key of the reading that the user chooses, None until then; a preview of each stands beside it.
+    """The key of the reading that the user chooses, None until then; a preview of each stands beside it.
 
     key: of the widget, unique to the files.
     """

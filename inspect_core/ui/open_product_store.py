@@ -121,7 +121,7 @@ def _store() -> _Store:
 
 
 def open_products() -> list[OpenProduct]:
-    """Return the open products of this server, the latest first."""
+    """The open products of this server, the latest first."""
     lines = dict(_store().unsaved.lines)
     for product in list(_store().items.values()):
         problem = lines[product.id].problem if product.id in lines else ""
@@ -177,7 +177,7 @@ def close(taught_id: str) -> None:
 
 
 def find(taught_id: str) -> TaughtProduct | None:
-    """Return the product with this id as it is now; None when it was dropped for others used later."""
+    """The product with this id as it is now; None when it was dropped for others used later."""
     return _store().get(taught_id)
 
 
@@ -206,7 +206,7 @@ def flush() -> None:
 
 
 def add(product: TaughtProduct, picture: DecodedPhoto) -> TaughtProduct | None:
-    """Return the product with an uploaded photo added, stored losslessly; None when it was dropped.
+    """The product with an uploaded photo added, stored losslessly; None when it was dropped.
 
     Raises NotLocated when the part is not found in it.
     """
@@ -227,7 +227,7 @@ def take(taught_id: str) -> None:
 
 
 def current() -> TaughtProduct | None:
-    """Return the product this session works with: the one it took last, else the one used last by anyone.
+    """The product this session works with: the one it took last, else the one used last by anyone.
 
     None when there is none, or when its product was dropped (see `is_unloaded`): no other replaces it unasked.
     """
@@ -241,12 +241,12 @@ def current() -> TaughtProduct | None:
 
 
 def is_unloaded() -> bool:
-    """Return whether this session's product was dropped."""
+    """Whether this session's product was dropped."""
     return _KEY in st.session_state and current() is None
 
 
 def as_fragment(draw: Callable[[TaughtProduct], None]) -> Callable[[TaughtProduct], None]:
-    """Return a function that draws a product, as a fragment: each time in its current state.
+    """A function that draws a product, as a fragment: each time in its current state.
 
     Streamlit keeps the arguments of a fragment until the session's next full run, so it is given the id alone.
     """
@@ -270,6 +270,6 @@ def _line(product: TaughtProduct) -> OpenProduct:
 
 
 def _thumbnail(product: TaughtProduct) -> bytes:
-    """Return that of the first good photo."""
+    """That of the first good photo."""
     good, _ = product.scored.good_and_defect()
     return product.thumbnails[int(good.argmax())] if product.thumbnails else b""

@@ -37,7 +37,7 @@ def show_others(products: Sequence[tuple[OpenProduct, str]]) -> None:
 
 
 def told_apart() -> list[tuple[OpenProduct, str]]:
-    """Return the open products, the latest first, each with what tells it from others of its name: detector, values."""
+    """The open products, the latest first, each with what tells it from others of its name: detector, values."""
     products = open_product_store.open_products()
     names = Counter(entry.product for entry in products)
     lines = []
@@ -140,6 +140,6 @@ def _ask(taught_id: str, product: str, state: str, *, is_changed: bool) -> None:
 
 
 def _when(made: float) -> str:
-    """Return the time of today, or the day."""
+    """The time of today, or the day."""
     moment, today = time.localtime(made), time.localtime()
     return time.strftime("%H:%M" if moment[:3] == today[:3] else "%d %b", moment)

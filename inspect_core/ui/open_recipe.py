@@ -53,12 +53,12 @@ def start(open_product: unsaved_products.OpenProduct) -> None:
 
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
-    """Return where a photo of the recipe was, if a file is still there that this page may read."""
+    """Where a photo of the recipe was, if a file is still there that this page may read."""
     return existing_path(recipe, row, workspace.readable_roots())
 
 
 def product_from_recipe(recipe: Recipe) -> TaughtProduct:
-    """Return the recipe as a product without photos. Raises ValueError when the weights of its network are missing."""
+    """The recipe as a product without photos. Raises ValueError when the weights of its network are missing."""
     backbone = loaded_backbone(recipe.backbone)
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     set_on = tuple(row.score for row in recipe.calibration_photos) or None
@@ -89,7 +89,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
 
 
 def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtProduct:
-    """Return the recipe with its test photos; the product's note counts those that are gone or have changed.
+    """The recipe with its test photos; the product's note counts those that are gone or have changed.
 
     Raises ValueError as `product_from_recipe`.
     """
@@ -145,7 +145,7 @@ def _kept(taught_id: str, job: Job) -> str:
 
 
 def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct | None:
-    """Return the product fitted to its photos again, features from the store if there; None if a photo is missing."""
+    """The product fitted to its photos again, features from the store if there; None if a photo is missing."""
     if not all(sample.path.is_file() for sample in unsaved.samples):
         return None
     job.report(0.0, "fitting it to its photos again")
@@ -165,7 +165,7 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
 
 
 def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct:
-    """Return the product with the values in force, which no longer move, and those photos that are still there."""
+    """The product with the values in force, which no longer move, and those photos that are still there."""
     last = unsaved.in_force
     if last.limits is not None and _has_scales(recipe, last.live):
         rows = zip(recipe.calibration_photos, last.set_on, strict=False)
@@ -180,6 +180,6 @@ def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -
 
 
 def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:
-    """Return whether the recipe can inspect at these live values."""
+    """Whether the recipe can inspect at these live values."""
     named = live.keys() == recipe.live_values.keys()
     return named and all(not view.scales or view.value(live) in view.scales for view in recipe.views)

@@ -33,13 +33,13 @@ class PhotoSource:
 
 
 def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> PhotoSource | None:
-    """Return a path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
+    """A path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
     path = folder_at(label, key=f"{page}folder", persist_state="session", help=words)
     return None if path is None else PhotoSource(path, path.stem)
 
 
 def folder_at(label: str, value: str = "", *, key: str, **options: Any) -> Path | None:
-    """Return a path within the allowed roots, typed in or chosen by clicking; None, with the reason on the page, for
+    """A path within the allowed roots, typed in or chosen by clicking; None, with the reason on the page, for
     another.
     """
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -59,7 +59,7 @@ def folder_at(label: str, value: str = "", *, key: str, **options: Any) -> Path 
 
 
 def choose_upload(*, page: str = "") -> PhotoSource | None:
-    """Return files from the browser, kept in the workspace. page: as in `choose_folder`."""
+    """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
     whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="When off, choose photos or one zip.")
     if whole:
         files = st.file_uploader(
@@ -92,7 +92,7 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
 
 
 def fingerprint(path: Path) -> str:
-    """Return a key of what was found: it changes with any file below `path`, or beside a list."""
+    """A key of what was found: it changes with any file below `path`, or beside a list."""
     digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` reports the problem
         folder = top_folder(path, workspace.readable_roots())

@@ -16,7 +16,7 @@ _writing = threading.Lock()
 
 
 def read(name: str) -> Any:
-    """Return what was remembered last for this user under a name; None for nothing, also where it cannot be read."""
+    """What was remembered last for this user under a name; None for nothing, also where it cannot be read."""
     return _stored().get(shell.current_user(), {}).get(name)
 
 

@@ -138,12 +138,12 @@ class PreviewRun:
             raise Cancelled
 
     def ready(self, position: int) -> bool:
-        """Return whether this photo of the gallery has its map, and enough good ones theirs to scale it."""
+        """Whether this photo of the gallery has its map, and enough good ones theirs to scale it."""
         places = {} if self._shown is None else self._shown.places
         return position in places and all(place in places for place in self._lead)
 
     def state(self, position: int) -> State:
-        """Return what a page drawn now shows."""
+        """What a page drawn now shows."""
         ended, complete, begun = self.ended.is_set(), self.complete, bool(self.live)
         return State(self.ready(position), begun, complete, ended)
 
@@ -153,19 +153,19 @@ class PreviewRun:
             self._to_show.append(position)
 
     def map(self, position: int, live: Mapping[str, int]) -> np.ndarray:
-        """Return (H, W) float32 anomaly map of a photo that is ready; live: empty for the values to begin with."""
+        """(H, W) float32 anomaly map of a photo that is ready; live: empty for the values to begin with."""
         assert self._shown is not None
         shown = self._shown
         return shown.scored.map(shown.places[position], **(live or shown.live))
 
     def limits_by_hand(self) -> LimitsByHand | None:
-        """Return those that were set on the preview; None for those that follow."""
+        """Those that were set on the preview; None for those that follow."""
         if self.limits is None:
             return None
         return LimitsByHand(self.limits, self.scored.default_limits(**self.live), self.scored.ceiling(**self.live))
 
     def chosen(self, view: int) -> int | None:
-        """Return the live value of this view that a user chose, None for what the fit begins with."""
+        """The live value of this view that a user chose, None for what the fit begins with."""
         if not self.live:
             return self.begin
         refit = self.scored.views[view]
@@ -175,7 +175,7 @@ class PreviewRun:
         return None if value == refit.start else value
 
     def moved(self, *, besides: str) -> dict[str, int]:
-        """Return the live values but one that were moved since the preview began, by name."""
+        """The live values but one that were moved since the preview began, by name."""
         return {name: v for name, v in self.live.items() if name != besides and v != self._model_live.get(name)}
 
     def work(self, draw: Callable[[], PatchSample], fit_all: Callable[["PreviewRun"], None] = lambda run: None) -> None:
@@ -228,13 +228,13 @@ class PreviewRun:
         self.complete = True
 
     def _coarse(self, sample: PatchSample) -> list[Mapping[str, float]]:
-        """Return the parameters of a quicker fit to show first, if there is one."""
+        """The parameters of a quicker fit to show first, if there is one."""
         method = METHODS[sample.study.methods[sample.view]]
         coarse = method.coarse({**sample.study.parameters[sample.view], **self.parameters})
         return [] if coarse is None else [coarse]
 
     def _under(self, sample: PatchSample, detector: Detector) -> _Shown:
-        """Return no photos yet, to be scored under a fit of the sample."""
+        """No photos yet, to be scored under a fit of the sample."""
         fitted, view = sample.study.results, sample.view
         refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
         scored = fitted.under([*fitted.views[:view], refit, *fitted.views[view + 1 :]]).with_areas(self.areas)
@@ -243,7 +243,7 @@ class PreviewRun:
         return _Shown(scored, refit, live)
 
     def _with_photo(self, shown: _Shown, sample: PatchSample, detector: Detector, position: int) -> _Shown:
-        """Return one more photo scored, its errors in this view under a detector, at the stops of the fit."""
+        """One more photo scored, its errors in this view under a detector, at the stops of the fit."""
         study, photo, refit = sample.study, self.photos[position], shown.refit
         fitted = replace(refit, detector=detector)
         stops = tuple(min(stop, fitted.stops[-1]) for stop in refit.stops)
@@ -269,7 +269,7 @@ def ask(
     first: int,
     chosen: int | None = None,
 ) -> PreviewRun:
-    """Return the run of these parameters over the photos of a product: the current one, or a new one, which stops it.
+    """The run of these parameters over the photos of a product: the current one, or a new one, which stops it.
 
     current: the current run, if any; chosen: its initial live value, None for what the fit begins with; live: values of
     the live parameters in force; first: position of the photo shown.

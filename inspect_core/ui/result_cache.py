@@ -21,7 +21,7 @@ class ResultCache:
         self._items = []
 
     def get(self, key: object) -> Any:
-        """Return the result under this key; None without one."""
+        """The result under this key; None without one."""
         with self._lock:
             hit = next((item for item in self._items if item[0] == key), None)
             if hit is None:

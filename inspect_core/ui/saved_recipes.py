@@ -15,13 +15,13 @@ from inspect_core.runtime import workspace
 
 
 def paths() -> list[Path]:
-    """Return everything in the workspace's folder of recipes, the latest first."""
+    """Everything in the workspace's folder of recipes, the latest first."""
     paths = [path for path in workspace.recipes_folder().glob("*") if not path.name.startswith(".")]
     return sorted(paths, key=_written, reverse=True)
 
 
 def find(digest: str) -> Path | None:
-    """Return where the recipe with this digest is saved; None if it is not."""
+    """Where the recipe with this digest is saved; None if it is not."""
     for path in paths():
         with contextlib.suppress(Exception):  # whatever reading a file from elsewhere raises
             if _facts(path, _written(path))[1] == digest:
@@ -37,13 +37,13 @@ def show_no_recipes() -> None:
 
 
 def names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return what each recipe is called in a choice, "aliens, draft 2": product, state and file's number."""
+    """What each recipe is called in a choice, "aliens, draft 2": product, state and file's number."""
     states = _states()
     return {path: _name(path, states) for path in paths}
 
 
 def versions() -> Callable[[str], str]:
-    """Return what names a version by its digest: "draft 2", the start of the digest where no file here holds it."""
+    """What names a version by its digest: "draft 2", the start of the digest where no file here holds it."""
     states = _states()
     known = {}
     for path in paths():
@@ -54,7 +54,7 @@ def versions() -> Callable[[str], str]:
 
 
 def choices(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return the recipes for work on parts, and their names: first those approved, then others, for trials."""
+    """The recipes for work on parts, and their names: first those approved, then others, for trials."""
     named = names(paths)
     return {
         path: f"{named[path]}, for a trial" if is_trial else named[path]
@@ -65,7 +65,7 @@ def choices(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def is_for_trial(path: Path) -> bool:
-    """Return whether another version of the recipe's product is approved, so that this one is not for production."""
+    """Whether another version of the recipe's product is approved, so that this one is not for production."""
     try:
         product, digest = _facts(path, _written(path))
     except Exception:  # whatever reading a file from elsewhere raises: said where the recipe is used
@@ -86,7 +86,7 @@ def _states() -> dict[str, str]:
 
 
 def state(digest: str, *, is_saved: bool) -> str:
-    """Return whether a recipe holds a product as it is: "not saved", "saved as draft 2", "changed since draft 2".
+    """Whether a recipe holds a product as it is: "not saved", "saved as draft 2", "changed since draft 2".
 
     digest: of the recipe that the product was saved as last, "" for none; is_saved: whether it holds all of it.
     """
@@ -109,7 +109,7 @@ def _name(path: Path, states: dict[str, str]) -> str:
 
 
 def _version(path: Path, product: str, state: str) -> str:
-    """Return the state of a recipe and its file's number: "draft 2"."""
+    """The state of a recipe and its file's number: "draft 2"."""
     first = workspace.file_name(product)
     number = "1" if path.stem == first else path.stem.removeprefix(f"{first}-")
     return f"{state} {number if number.isdecimal() else f'({path.stem})'}"
@@ -123,7 +123,7 @@ def _facts(path: Path, written: int) -> tuple[str, str]:
 
 
 def checked(path: Path) -> Recipe:
-    """Return the recipe at the path; a pipe or a device is refused before it is opened, which would block."""
+    """The recipe at the path; a pipe or a device is refused before it is opened, which would block."""
     if not path.name.isprintable():
         raise RecipeError(f"{path.name}: the name contains characters that cannot be displayed; rename the file")
     if not (path.is_file() or path.is_dir()):
@@ -137,14 +137,14 @@ def _load(path: str, written: int) -> Recipe:
 
 
 def reason(path: Path, error: Exception) -> str:
-    """Return why a recipe is refused: the sentence of the refusal, or the error."""
+    """Why a recipe is refused: the sentence of the refusal, or the error."""
     if isinstance(error, RecipeError | OSError):
         return str(error)
     return f"{path.name}: not a readable recipe ({type(error).__name__}: {error}); copy it again from the source"
 
 
 def _written(path: Path) -> int:
-    """Return when a file, or a link itself, was written, in nanoseconds; 0 if it no longer exists."""
+    """When a file, or a link itself, was written, in nanoseconds; 0 if it no longer exists."""
     try:
         return path.lstat().st_mtime_ns
     except OSError:

@@ -35,7 +35,7 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5}
 
 
 def policy_for(host: str) -> str:
-    """Return the policy of an answer to a request to this host, which is left out where it is no name or address.
+    """The policy of an answer to a request to this host, which is left out where it is no name or address.
 
     Older browsers do not count a websocket to it as 'self'.
     """
@@ -137,7 +137,7 @@ def _is_own(headers: Headers) -> bool:
 
 
 def request_guards() -> list[Middleware]:
-    """Return what every request passes: checks of the origin and of `server.allowedHosts`, which Streamlit makes of
+    """What every request passes: checks of the origin and of `server.allowedHosts`, which Streamlit makes of
     websockets alone; the policy; Loupe's words on the first page.
     """
     hosts = config.get_option("server.allowedHosts") or ["*"]

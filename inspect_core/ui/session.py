@@ -74,12 +74,12 @@ class SessionSettings:
         self.limits = product.in_force.limits_by_hand
 
     def product_check(self, product: TaughtProduct) -> ProductCheck | None:
-        """Return the product check in this session's mode; None without one."""
+        """The product check in this session's mode; None without one."""
         return product.product_check and product.product_check.with_mode(self.product_check_mode)
 
 
 def settings_of(product: TaughtProduct) -> SessionSettings:
-    """Return this session's settings for a product; drops those of products that are no longer open."""
+    """This session's settings for a product; drops those of products that are no longer open."""
     if _key(product.id) not in st.session_state:
         opened = product.recipe if product.study is None else None
         last, live = product.in_force, _live_of(product)
@@ -119,12 +119,12 @@ def remember(product: TaughtProduct, settings: SessionSettings, limits: Limits, 
 
 
 def settings_at(taught_id: str | None) -> SessionSettings | None:
-    """Return this session's settings for the product with this id; None without any."""
+    """This session's settings for the product with this id; None without any."""
     return st.session_state.get(_key(taught_id))
 
 
 def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None]:
-    """Return the live value and the limits this session works with; limits None while no photo can set them."""
+    """The live value and the limits this session works with; limits None while no photo can set them."""
     settings = settings_of(product)
     try:
         return settings.live, settings.limits or product.suggested_limits(settings.live)
@@ -133,7 +133,7 @@ def active_values(product: TaughtProduct) -> tuple[dict[str, int], Limits | None
 
 
 def pending_fit(product: TaughtProduct) -> str:
-    """Return what is being fitted, and what other pages show until then; "" where nothing is."""
+    """What is being fitted, and what other pages show until then; "" where nothing is."""
     settings = settings_at(product.id)
     run = None if settings is None else settings.preview
     if run is None or run.ended.is_set():
@@ -151,17 +151,17 @@ def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] 
 
 
 def refit_key(taught_id: str, name: str) -> str:
-    """Return the key of the slider of a refit parameter."""
+    """The key of the slider of a refit parameter."""
     return f"{name}-{taught_id}"
 
 
 def _values_set(in_force: InForce) -> tuple[dict[str, int], Limits | None]:
-    """Return what all windows share; each has its own mode of the product check."""
+    """What all windows share; each has its own mode of the product check."""
     return dict(in_force.live), in_force.limits_by_hand
 
 
 def _live_of(product: TaughtProduct) -> dict[str, int]:
-    """Return the live values that a product was last used with, or begins with."""
+    """The live values that a product was last used with, or begins with."""
     opened = product.recipe if product.study is None else None
     return dict(opened.live_values if opened else product.scored.live) | dict(product.in_force.live)
 

@@ -32,7 +32,7 @@ def offer(place, make: Callable[[], Iterable[Sequence[Cell]]], name: str, *, dis
 
 
 def remembered() -> str:
-    """Return the key of the format that this user chose last."""
+    """The key of the format that this user chose last."""
     key = preferences.read(REMEMBERED)
     return key if isinstance(key, str) and key in FORMATS else POINT
 

@@ -51,7 +51,7 @@ class _Memo:
         self.sampling = threading.Lock()
 
     def of_another_fit(self, study: Study) -> "_Memo":
-        """Return what holds for another fit of the same photos as well: all but what their scores decide."""
+        """What holds for another fit of the same photos as well: all but what their scores decide."""
         other = _Memo()
         for name in ("foreign", "read", "picture", "areas", "quality"):
             setattr(other, name, getattr(self, name))
@@ -60,12 +60,12 @@ class _Memo:
 
 
 def new_id() -> str:
-    """Return another one at each call."""
+    """Another one at each call."""
     return uuid.uuid4().hex[:12]
 
 
 def describe(values: Mapping[str, float]) -> str:
-    """Return values with their symbols: "γ 0.5, M 1024"."""
+    """Values with their symbols: "γ 0.5, M 1024"."""
     return ", ".join(f"{CONTROLS[name].sign} {figure_of(value)}" for name, value in values.items())
 
 
@@ -126,7 +126,7 @@ class TaughtProduct:
         return self.study
 
     def order(self) -> TeachingConfig:
-        """Return the order it was taught with, but detector and product check: the same for all fits of these photos.
+        """The order it was taught with, but detector and product check: the same for all fits of these photos.
 
         Parameters that have their default are left out, as another method may have another.
         """
@@ -152,7 +152,7 @@ class TaughtProduct:
         return made is not None and made.as_published
 
     def config_with_choice(self) -> TeachingConfig:
-        """Return the order that teaches it again, with detector and product check. Raises ValueError as `own_study`."""
+        """The order that teaches it again, with detector and product check. Raises ValueError as `own_study`."""
         if self.teaching_config is not None:
             return self.teaching_config
         study = self.own_study
@@ -172,7 +172,7 @@ class TaughtProduct:
         return bool(self.recipe_digest) and self.contents() == self.saved_contents
 
     def contents(self) -> tuple[object, ...]:
-        """Return all that is in a recipe, or decides about one, and that a user may change: to be compared."""
+        """All that is in a recipe, or decides about one, and that a user may change: to be compared."""
         last, recipe = self.in_force, self.recipe
         live = dict(self.scored.live if recipe is None else recipe.live_values) | dict(last.live)
         mode = last.product_check_mode or (self.product_check.mode if self.product_check else OFF)
@@ -186,7 +186,7 @@ class TaughtProduct:
         return self.fit, self.product, live, limits, mode, self.scored.areas, by_user, *learned
 
     def as_saved(self) -> "TaughtProduct":
-        """Return it as the recipe that it was just saved as, or opened from, holds it."""
+        """It as the recipe that it was just saved as, or opened from, holds it."""
         return replace(self, saved_contents=self.contents())
 
     @property
@@ -195,7 +195,7 @@ class TaughtProduct:
         return self.study is not None or self.teaching_config is not None
 
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
-        """Return the recipe of the product as it is; limits: None for those it began with, or its recipe's own.
+        """The recipe of the product as it is; limits: None for those it began with, or its recipe's own.
 
         recipe_fields: who, why and what else `Study.recipe` and `Recipe.with_changes` take. Raises ValueError as
         `Study.recipe`.
@@ -212,7 +212,7 @@ class TaughtProduct:
         return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **recipe_fields, **live)
 
     def pixels(self, position: int) -> np.ndarray:
-        """Return (H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
+        """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
         photo = self.scored.photos[position]
         picture = self._memo.picture
         if picture is None or picture[0] != photo.path:
@@ -220,7 +220,7 @@ class TaughtProduct:
         return picture[1]
 
     def photo(self, position: int) -> np.ndarray:
-        """Return (H, W, 3) uint8 of one photo on the bench as taken, from its file; the last one stays in memory.
+        """(H, W, 3) uint8 of one photo on the bench as taken, from its file; the last one stays in memory.
 
         Raises ImageError for a photo that can no longer be read, and for a file that is another photo by now, which no
         map or verdict here is of.
@@ -241,7 +241,7 @@ class TaughtProduct:
         self._memo.read = path, pixels
 
     def suggested_limits(self, live: Mapping[str, int]) -> Limits:
-        """Return the default limits at these live values; an opened recipe's own.
+        """The default limits at these live values; an opened recipe's own.
 
         Raises ValueError when there is no good photo to set them.
         """
@@ -267,7 +267,7 @@ class TaughtProduct:
         )
 
     def extract_features(self, pixels: np.ndarray, digest: str, placement: Placement) -> tuple[Tensor, ...]:
-        """Return (1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
+        """(1, h, w, k) patch features of a photo for each view; the product check of the same run is kept."""
         if self.product_check is None:
             return self.extractor.features(pixels, placement)
         picture = self.extractor.network_input(pixels, placement)
@@ -285,7 +285,7 @@ class TaughtProduct:
         return self._memo.quality_range[0]
 
     def quality_of(self, position: int) -> PhotoQuality | None:
-        """Return those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
+        """Those of a photo on the bench, measured once; None where those taught were not. Raises ImageError."""
         if self.quality is None:
             return None
         photo = self.scored.photos[position]
@@ -298,7 +298,7 @@ class TaughtProduct:
         return known[photo.digest]
 
     def never_accepted(self, area: int) -> np.ndarray:
-        """Return (photos,) bool: those that no score accepts at this smallest area, since the part is partly out of
+        """(photos,) bool: those that no score accepts at this smallest area, since the part is partly out of
         view, or for how the photo differs from all good ones (`QualityRange.reason_to_review`).
         """
         differs = np.array([self._has_reason(position) for position in range(len(self.scored.photos))], bool)
@@ -328,19 +328,19 @@ class TaughtProduct:
         return [bool(view.definition.refit_parameters) for view in self.scored.views].index(True)
 
     def fitted(self) -> dict[str, float]:
-        """Return the refit parameters of the model in force by name, also where its method chose them."""
+        """The refit parameters of the model in force by name, also where its method chose them."""
         if not self.refits:
             return {}
         view = self.scored.views[self.refit_view]
         return view.definition.refit_values(view.detector)
 
     def values(self) -> tuple[str, ...]:
-        """Return the parameters in force, each with its symbol: those fitted, then the live ones."""
+        """The parameters in force, each with its symbol: those fitted, then the live ones."""
         live = {name: value for name, value in self.in_force.live.items() if name in CONTROLS}
         return tuple(describe({name: value}) for name, value in {**self.fitted(), **live}.items())
 
     def defect_areas(self) -> np.ndarray:
-        """Return (n,) pixels of the map that each known defect with a mask covers, read once."""
+        """(n,) pixels of the map that each known defect with a mask covers, read once."""
         if self._memo.areas is None:
             defects = [i for i, photo in enumerate(self.scored.photos) if photo.is_defect]
             masks = truth_masks(self.scored, defects)
@@ -348,14 +348,14 @@ class TaughtProduct:
         return self._memo.areas
 
     def patch_sample(self) -> PatchSample:
-        """Return patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
+        """Patches of the good photos for fitting previews; concurrent callers wait for the same draw."""
         with self._memo.sampling:
             if self._memo.sample is None:
                 self._memo.sample = PatchSample.from_study(self.own_study, view=self.refit_view)
             return self._memo.sample
 
     def chosen(self) -> dict[str, int]:
-        """Return the live values in force that are not what a new fit begins with, by name: those that a user chose."""
+        """The live values in force that are not what a new fit begins with, by name: those that a user chose."""
         area = self.study.order.area if self.study is not None else None
         usual = {view.live_parameter: view.start for view in self.scored.views}
         usual[AREA] = default_area(self.scored.size) if area is None else area
@@ -367,19 +367,19 @@ class TaughtProduct:
         return {photo.digest: photo.label for photo in self.scored.photos if photo.original_label is not None}
 
     def labelled(self, kinds: Mapping[str, str]) -> "TaughtProduct":
-        """Return the product with some photos under other labels, by content digest."""
+        """The product with some photos under other labels, by content digest."""
         return replace(self, scored=self.scored.labelled(kinds))
 
     def with_areas(self, areas: InspectionAreas | None) -> "TaughtProduct":
-        """Return the product inspected by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
+        """The product inspected by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
 
     def position_of(self, digest: str) -> int | None:
-        """Return the position of the photo with this content on the bench; None when it is not there."""
+        """The position of the photo with this content on the bench; None when it is not there."""
         return next((i for i, photo in enumerate(self.scored.photos) if photo.digest == digest), None)
 
     def with_photo(self, photo: ScoredPhoto, features: Sequence[Tensor], thumbnail: bytes) -> "TaughtProduct":
-        """Return the product with one more photo at the end, given its features by view; unchanged if it is there."""
+        """The product with one more photo at the end, given its features by view; unchanged if it is there."""
         if self.position_of(photo.digest) is not None:
             return self
         scored = self.scored.with_photo(photo, features)

@@ -72,17 +72,17 @@ def start_sample(name: str = FIRST_SAMPLE) -> bool:
 
 
 def samples() -> tuple[str, ...]:
-    """Return the bundled sample parts by folder name."""
+    """The bundled sample parts by folder name."""
     return tuple(sorted(path.parent.name for path in SAMPLES.glob("*/train")))
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={TeachingConfig: repr})
 def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
-    """Return what teaching an order, or comparing detectors on its photos, costs. Raises ValueError as `forecast`."""
+    """What teaching an order, or comparing detectors on its photos, costs. Raises ValueError as `forecast`."""
     return forecast(order, feature_store(), detectors)
 
 
 def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtProduct:
-    """Return the product of an order. Raises ValueError in words the page can show."""
+    """The product of an order. Raises ValueError in words the page can show."""
     product = teaching.teach(order, feature_store(), report)
     return fitted_product.product_from_study(order.product, **vars(product))

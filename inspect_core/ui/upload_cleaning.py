@@ -27,7 +27,7 @@ def clean() -> None:
 
 
 def sentence() -> str:
-    """Return what was removed when the server started, "" for nothing."""
+    """What was removed when the server started, "" for nothing."""
     return "".join(_removed)
 
 
@@ -50,7 +50,7 @@ def remove_unused(*, now: float | None = None) -> tuple[int, int]:
 
 
 def _used() -> set[Path] | None:
-    """Return the paths that open products, recipes and batches name; None where one of them cannot be read."""
+    """The paths that open products, recipes and batches name; None where one of them cannot be read."""
     used = {Path(batch.source) for batch in batch_store.all_runs()}
     try:
         for path in saved_recipes.paths():

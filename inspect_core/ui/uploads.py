@@ -23,7 +23,7 @@ _NAMING = b"3\0"  # part of the digest: folders stored under other rules for nam
 
 
 def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
-    """Return the folder in `below` that holds these files, given as (name, content); the same files are kept once.
+    """The folder in `below` that holds these files, given as (name, content); the same files are kept once.
 
     It appears when all are written, complete even if several sessions write them at once. What was changed in it since
     is written again. Raises OSError when they cannot be written, with nothing left behind, or when something else lies
@@ -45,7 +45,7 @@ def keep(files: Sequence[tuple[str, bytes | memoryview]], below: Path) -> Path:
 
 
 def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
-    """Return the picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
+    """The picture as a PNG in `below`, named by its digest; the path. Raises OSError as `keep` does."""
     path = below / f"{picture.digest[:32]}.png"
     content = png_of(Image.fromarray(picture.pixels))
     if workspace.content(path, at_most=len(content)) != content:
@@ -55,7 +55,7 @@ def keep_picture(picture: DecodedPhoto, below: Path) -> Path:
 
 
 def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
-    """Return whether all files, by path and content, lie there unchanged. Raises OSError for a missing one."""
+    """Whether all files, by path and content, lie there unchanged. Raises OSError for a missing one."""
     names = set(map(_key, contents))
     for path in folder.rglob("*"):
         passed = is_clutter(path.name) or (path.is_dir() and not path.is_symlink())
@@ -65,7 +65,7 @@ def _holds(folder: Path, contents: Mapping[str, bytes | memoryview]) -> bool:
 
 
 def paths_of(names: Sequence[str], *, windows: bool = WINDOWS) -> list[str]:
-    """Return a relative POSIX path for each uploaded name, in order; none leads elsewhere, no two are the same.
+    """A relative POSIX path for each uploaded name, in order; none leads elsewhere, no two are the same.
 
     Names are unchanged except for those that a scan passes over or the system reserves, unprintable characters, a
     leading dot, and what exceeds NAME_BYTES bytes. Of two that differ by case or by how accents are written, the second
@@ -100,7 +100,7 @@ def _allowed(part: str, windows: bool) -> str:
 
 
 def _fitted(name: str, number: str = "") -> str:
-    """Return the name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
+    """The name with a number before its extension, cut to NAME_BYTES bytes without losing either."""
     match = re.fullmatch(r"(.+?)(\.\w{1,8})?", name)
     stem, extension = (name, "") if match is None else match.groups("")
     room = NAME_BYTES - len((number + extension).encode())

@@ -78,7 +78,7 @@ def recorded(request: WatchRequest) -> Generator[Callable[[], None]]:
 
 
 def interrupted() -> list[InterruptedWatch]:
-    """Return the watches that no process carries on, the latest first; each is recorded in the audit log once."""
+    """The watches that no process carries on, the latest first; each is recorded in the audit log once."""
     watches = []
     for path in _folder().glob("*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError), workspace.open_regular_file(path, "r+b") as file:

@@ -15,7 +15,7 @@ IMPORTED = "imported_weights"
 
 
 def offer_missing(name: str, place: str = "") -> bool:
-    """Return whether a backbone has no weights here; if so, says it, with a button if they can be downloaded.
+    """Whether a backbone has no weights here; if so, says it, with a button if they can be downloaded.
 
     place: distinguishes this offer from others on the page. Raises ValueError for an unknown backbone.
     """

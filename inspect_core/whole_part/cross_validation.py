@@ -37,7 +37,7 @@ class CrossValidation:
     parent: np.ndarray
 
     def only(self, rows: np.ndarray) -> "CrossValidation":
-        """Return the same for some of the examples, (n,) bool."""
+        """The same for some of the examples, (n,) bool."""
         columns = {name: getattr(self, name)[rows] for name in ("y", "fold", "prior", "parent")}
         return replace(self, log_density=self.log_density[:, rows], **columns)
 
@@ -59,7 +59,7 @@ class CrossValidation:
         return best, chosen
 
     def kernel(self) -> np.ndarray:
-        """Return (n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
+        """(n, C) posteriors of KDF or KDN; power and constant of an example are chosen on the other folds."""
         filled = np.empty_like(self.parent)
         for in_fold in self.fold == np.unique(self.fold)[:, None]:
             number, constant = self.choose(~in_fold)
@@ -77,7 +77,7 @@ def cross_validate(
     seed: int,
     report: Report = ignore_progress,
 ) -> CrossValidation:
-    """Return each of n examples judged by a classifier fitted on the other folds.
+    """Each of n examples judged by a classifier fitted on the other folds.
 
     points: (n, d); numbers: (n,) types from 0, named by classes, (C,); groups: (n,) group numbers from 0, kept whole;
     fit: `fit_kdf` or `fit_kdn`. Raises ValueError when no division of the groups lets every type be judged.
@@ -97,7 +97,7 @@ def cross_validate(
 
 
 def assign_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: int) -> np.ndarray:
-    """Return the fold of every example, (n,): groups stay whole and every type is spread over at least two folds.
+    """The fold of every example, (n,): groups stay whole and every type is spread over at least two folds.
 
     numbers: (n,) defect types, groups: (n,) group numbers, both from 0. Raises ValueError when a type cannot be spread.
     """
@@ -125,7 +125,7 @@ def assign_folds(numbers: np.ndarray, groups: np.ndarray, *, folds: int, seed: i
 
 
 def _at_powers(model: KernelDensityClassifier, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return (P, m, C) log densities of new points under a model on x and y, as if fitted at each power."""
+    """(P, m, C) log densities of new points under a model on x and y, as if fitted at each power."""
     gaussians, counts = fit_gaussians(
         model.parent, x / model.scale, y, classes=len(model.classes), lam=model.lam, lam_undivided=False
     )

@@ -82,7 +82,7 @@ def leave_types_out(
     seed: int = 0,
     report: Report = ignore_progress,
 ) -> np.ndarray:
-    """Return its confidence on types it never saw: each type in turn is left out and judged by a model of the others.
+    """Its confidence on types it never saw: each type in turn is left out and judged by a model of the others.
 
     The arguments are those of `fit`. Returns the largest posterior of every judged example, in order, (n,);
     empty with fewer than three types, since one type alone teaches nothing. Raises ValueError as `fit` does.
@@ -106,7 +106,7 @@ def leave_types_out(
 def confidence_by_distance(
     classifier: KernelDensityClassifier, embeddings: np.ndarray, factors: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean largest posterior of KDF or KDN, and of its parent, with the examples moved outward from their mean.
+    """Mean largest posterior of KDF or KDN, and of its parent, with the examples moved outward from their mean.
 
     embeddings: (n, d); factors: multiples of each example's own distance from the mean, 1 leaves it where it is.
     Returns two (len(factors),) arrays.
@@ -119,7 +119,7 @@ def confidence_by_distance(
 
 
 def suggested_limit(posterior: np.ndarray, y: np.ndarray, prior: np.ndarray) -> float:
-    """Return the probability that `KEPT_NAMES` of the correctly named examples reach, but no less than `least_limit`.
+    """The probability that `KEPT_NAMES` of the correctly named examples reach, but no less than `least_limit`.
 
     posterior: (n, C) by models that had not seen the example; y: (n,) true columns; prior: (C,).
     """

@@ -45,7 +45,7 @@ class DefectTypes:
         embed: Callable[[np.ndarray], np.ndarray],
         whole: np.ndarray | None = None,
     ) -> tuple[str, float] | None:
-        """Return (defect type, probability) of one part, (H, W, 3) uint8, or None when its type is unknown.
+        """(defect type, probability) of one part, (H, W, 3) uint8, or None when its type is unknown.
 
         regions: what stands out on it, in its pixels; with none, a classifier of regions looks at the whole part.
         embed: from a picture of any size to its (d,) embedding; whole: that of the whole part, if already known, which
@@ -55,21 +55,21 @@ class DefectTypes:
         return self.of_embedding(whole if box is None and whole is not None else embed(crop_square(image, box)))
 
     def box_of(self, regions: Sequence[Region]) -> Box | None:
-        """Return what to look at on a part: the box of its largest region, the first of equals; None: the whole."""
+        """What to look at on a part: the box of its largest region, the first of equals; None: the whole."""
         return max(regions, key=lambda region: region.area).box if self.by_region and regions else None
 
     def of_embedding(self, embedding: np.ndarray) -> tuple[str, float] | None:
-        """Return (defect type, probability) for a (d,) embedding, or None when no type is likely enough."""
+        """(defect type, probability) for a (d,) embedding, or None when no type is likely enough."""
         posterior = self.classifier.predict_proba(embedding[None])[0]
         best = int(posterior.argmax())
         return (self.names[best], float(posterior[best])) if posterior[best] >= self.minimum_confidence else None
 
     def with_limit(self, minimum_confidence: float) -> "DefectTypes":
-        """Return the same defect types with another minimum_confidence. Raises ValueError outside 0 to 1."""
+        """The same defect types with another minimum_confidence. Raises ValueError outside 0 to 1."""
         return replace(self, minimum_confidence=float(minimum_confidence))
 
     def renamed(self, old: str, new: str) -> "DefectTypes":
-        """Return the same defect types with another name for one of them; nothing is learned again.
+        """The same defect types with another name for one of them; nothing is learned again.
 
         Raises ValueError when `old` is no type here, or `new` already is: joining two types takes training.
         """
@@ -81,7 +81,7 @@ class DefectTypes:
         return replace(self, classifier=replace(self.classifier, classes=words))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all numbers, finite: the logarithm of 0 is written as the smallest float64."""
+        """All numbers, finite: the logarithm of 0 is written as the smallest float64."""
         return {
             name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype == np.float64 else value
             for name, value in self.classifier.arrays().items()
@@ -93,7 +93,7 @@ class DefectTypes:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "DefectTypes":
-        """Return the defect types of a recipe; their posteriors are equal to the bit."""
+        """The defect types of a recipe; their posteriors are equal to the bit."""
         copies = {name: value.copy() for name, value in arrays.items()}
         for value in copies.values():
             if value.dtype == np.float64:
@@ -103,6 +103,6 @@ class DefectTypes:
 
 
 def least_limit(prior: np.ndarray) -> float:
-    """Return a probability clearly above the largest prior, (C,): a part below it is like nothing seen before."""
+    """A probability clearly above the largest prior, (C,): a part below it is like nothing seen before."""
     largest = float(prior.max())
     return min(MARGIN * largest, (1 + largest) / 2)

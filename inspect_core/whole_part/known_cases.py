@@ -25,7 +25,7 @@ NOISE = 1e-6
 def robust_similarity(
     similarity: np.ndarray, outlier_a: np.ndarray, outlier_b: np.ndarray, *, limit: float
 ) -> np.ndarray:
-    """Return the similarity where max(outlier_a, outlier_b) < limit, strictly, else 0 (eq. 17).
+    """The similarity where max(outlier_a, outlier_b) < limit, strictly, else 0 (eq. 17).
 
     The three arrays broadcast: for all pairs send similarity (p, q), outlier_a (p, 1) and outlier_b (q,).
     Raises ValueError for a NaN among the arguments, which cannot be compared with a limit.
@@ -92,7 +92,7 @@ class KnownCases:
     def nearest(
         self, embedding: np.ndarray, *, count: int, besides: str | None = None
     ) -> list[tuple[KnownCase, float]]:
-        """Return at most `count` (case, similarity), most like a (d,) embedding first, ties in the cases' order.
+        """At most `count` (case, similarity), most like a (d,) embedding first, ties in the cases' order.
 
         The similarity is the cosine where eq. 17 lets it count, above 0; an empty list: nothing like this. besides:
         digest of a photo to leave out. A part that is known only because one near it was vouched for is similar to its
@@ -111,13 +111,13 @@ class KnownCases:
         return nearest_cases[:count]
 
     def add(self, case: KnownCase) -> "KnownCases":
-        """Return these with one more case, vouched for by a person: it and parts like it are known from now on."""
+        """These with one more case, vouched for by a person: it and parts like it are known from now on."""
         surface = self.surface.mark_as_known(case.embedding[None])
         scores = np.append(self.outlier_scores, 0.0)
         return replace(self, cases=(*self.cases, case), outlier_scores=scores, surface=surface)
 
     def without(self, row: int) -> "KnownCases":
-        """Return these without the case in that row. The surface keeps it; a vouch for that part is withdrawn."""
+        """These without the case in that row. The surface keeps it; a vouch for that part is withdrawn."""
         apart = np.abs(self.surface.accepted - finite_unit(self.embeddings[row : row + 1])).max(axis=1)
         return replace(
             self,
@@ -127,7 +127,7 @@ class KnownCases:
         )
 
     def with_limit(self, limit: float) -> "KnownCases":
-        """Return the same cases with another t: lower calls more parts unlike any. Raises ValueError below 0."""
+        """The same cases with another t: lower calls more parts unlike any. Raises ValueError below 0."""
         return replace(self, limit=float(limit))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -152,7 +152,7 @@ class KnownCases:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "KnownCases":
-        """Return the cases of a recipe; every answer is equal to the bit. Raises ValueError when the counts differ."""
+        """The cases of a recipe; every answer is equal to the bit. Raises ValueError when the counts differ."""
         surface = {name: value for name, value in arrays.items() if name.startswith("surface_")}
         texts = [params["digests"], *(params["cases"][name] for name in ("names", "defect_types", "notes"))]
         columns = [arrays["embeddings"], np.asarray(arrays["pictures"], np.uint8), *texts]
@@ -171,7 +171,7 @@ class KnownCases:
 
 
 def peak_box(anomaly_map: np.ndarray, size: tuple[int, int]) -> Box:
-    """Return a small box around the highest value of an anomaly map, in pixels of a photo of `size` (height, width)."""
+    """A small box around the highest value of an anomaly map, in pixels of a photo of `size` (height, width)."""
     row, column = np.unravel_index(int(anomaly_map.argmax()), anomaly_map.shape)
     y = int((row + 0.5) * size[0] / anomaly_map.shape[0])
     x = int((column + 0.5) * size[1] / anomaly_map.shape[1])
@@ -180,5 +180,5 @@ def peak_box(anomaly_map: np.ndarray, size: tuple[int, int]) -> Box:
 
 
 def picture_of(image: np.ndarray, box: Box | None) -> np.ndarray:
-    """Return (64, 64, 3) uint8 of a photo, or of the square around a box on it: what the embedding looked at."""
+    """(64, 64, 3) uint8 of a photo, or of the square around a box on it: what the embedding looked at."""
     return squash(crop_square(image, box), (PICTURE, PICTURE))

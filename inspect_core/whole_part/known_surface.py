@@ -35,7 +35,7 @@ class KnownSurface(Stored):
     start: str
 
     def score(self, embeddings: np.ndarray) -> np.ndarray:
-        """Return (n,) float64 distance of (n, d) embeddings, scaled to length 1, to what is known.
+        """(n,) float64 distance of (n, d) embeddings, scaled to length 1, to what is known.
 
         The distance to the surface or to the nearest part vouched for, whichever is less. Raises ValueError for
         non-finite values or another width.
@@ -47,7 +47,7 @@ class KnownSurface(Stored):
         return np.minimum(surface, apart)
 
     def off_surface(self, embeddings: np.ndarray) -> np.ndarray:
-        """Return (n,) float64 distance of (n, d) embeddings to the surface alone.
+        """(n,) float64 distance of (n, d) embeddings to the surface alone.
 
         sqrt(o^2 + r^2), o the score of eq. 16 rounded to float32 and r the distance to the space of the components.
         """
@@ -60,7 +60,7 @@ class KnownSurface(Stored):
         return np.hypot(within.astype(np.float64), np.linalg.norm(centred - reduced @ self.basis.T, axis=1))
 
     def _mean_distance(self, z: np.ndarray) -> np.ndarray:
-        """Return (n,) mean second-order distance (eqs. 8 and 16) of (n, r) points to the quadrics, in their unit."""
+        """(n,) mean second-order distance (eqs. 8 and 16) of (n, r) points to the quadrics, in their unit."""
         A, b, c = (part.astype(np.float64) for part in (self.A, self.b, self.c))
         half_gradient = np.einsum("nr,msr->nms", z, A) + b / 2
         size = np.abs((half_gradient * z[:, None]).sum(axis=2) + z @ b.T / 2 + c)
@@ -70,18 +70,18 @@ class KnownSurface(Stored):
         return distance.mean(axis=1) * self.scale
 
     def mark_as_known(self, embeddings: np.ndarray) -> "KnownSurface":
-        """Return the same with more parts vouched for. embeddings: (n, d)."""
+        """The same with more parts vouched for. embeddings: (n, d)."""
         return replace(self, accepted=np.concatenate([self.accepted, finite_unit(embeddings)]))
 
 
 def to_unit(rows: np.ndarray) -> np.ndarray:
-    """Return rows divided by their length; zero rows stay zero."""
+    """Rows divided by their length; zero rows stay zero."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
 
 
 def finite_unit(embeddings: np.ndarray) -> np.ndarray:
-    """Return rows of (n, d) scaled to length 1, in float64. Raises ValueError unless all are finite."""
+    """Rows of (n, d) scaled to length 1, in float64. Raises ValueError unless all are finite."""
     rows = np.asarray(embeddings, np.float64)
     if not np.isfinite(rows).all():
         raise ValueError("embeddings are not all finite; repair or leave out those parts")

@@ -38,7 +38,7 @@ class ProductSubspace(Stored):
     u: np.ndarray | None = None
 
     def score(self, x: np.ndarray) -> np.ndarray:
-        """Return ‖(I - U_q U_qᵀ)(Φ(x) - μ)‖ with the components in force: (n, m) -> (n,) float64.
+        """‖(I - U_q U_qᵀ)(Φ(x) - μ)‖ with the components in force: (n, m) -> (n,) float64.
 
         Raises ValueError for another width.
         """
@@ -90,7 +90,7 @@ class ProductCheck:
             raise ValueError(f"mode is {self.mode!r}; choose one of {', '.join(MODES)}")
 
     def score(self, embedding: np.ndarray, logits: np.ndarray | None = None) -> np.ndarray:
-        """Return (n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
+        """(n, d) penultimate features and, when fused, (n, c) logits -> (n,) float64, higher is more foreign.
 
         Raises ValueError when the check is fused and the logits are missing, and for an error that is not finite, which
         the fusion would hide.
@@ -113,11 +113,11 @@ class ProductCheck:
         return self.mode != OFF
 
     def check(self, embedding: np.ndarray, logits: np.ndarray) -> ProductCheckResult | None:
-        """Return the result on one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
+        """The result on one photo, from its (1, d) and (1, c). Raises as `score` and `judge`."""
         return self.judge(float(self.score(embedding, logits)[0])) if self.is_on else None
 
     def judge(self, score: float) -> ProductCheckResult | None:
-        """Return the result on a photo with this score; None when the check is off.
+        """The result on a photo with this score; None when the check is off.
 
         Raises ValueError when the score is not finite: it is then unknown whether the photo shows the product.
         """
@@ -132,7 +132,7 @@ class ProductCheck:
         return ProductCheckResult(True, stops, sentence, score)
 
     def with_mode(self, mode: str) -> Self:
-        """Return the same check in mode "off", "warn" or "stop". Raises ValueError for any other mode."""
+        """The same check in mode "off", "warn" or "stop". Raises ValueError for any other mode."""
         return replace(self, mode=mode)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -144,7 +144,7 @@ class ProductCheck:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> Self:
-        """Return the product check of a recipe. Raises ValueError for parameters that are not those of one."""
+        """The product check of a recipe. Raises ValueError for parameters that are not those of one."""
         detector = ProductSubspace.from_arrays(arrays, params["detector"])
         limit, min_energy = float(params["limit"]), float(params["min_energy"])
         return cls(detector, bool(params["fused"]), min_energy, limit, params["mode"])

@@ -34,7 +34,7 @@ class TrainingCrop:
 
 
 def boxes_of_mask(mask: np.ndarray) -> tuple[Box, ...]:
-    """Return boxes of the pieces of a true mask, (H, W) bool, largest first, without specks."""
+    """Boxes of the pieces of a true mask, (H, W) bool, largest first, without specks."""
     pieces = sorted(regions(mask.astype(np.float32), 0.5), key=lambda piece: -piece.area)
     return tuple(piece.box for piece in pieces if piece.area >= SPECKS * pieces[0].area)
 
@@ -42,7 +42,7 @@ def boxes_of_mask(mask: np.ndarray) -> tuple[Box, ...]:
 def examples_of(
     labels: Mapping[int, str], *, by_region: bool, boxes: Mapping[int, Box], true: Mapping[int, Sequence[Box]]
 ) -> tuple[TrainingCrop, ...]:
-    """Return one example for every labelled photo, and with `by_region` one more for each piece of its true mask.
+    """One example for every labelled photo, and with `by_region` one more for each piece of its true mask.
 
     labels: defect type by position; boxes: box of the largest region that the detector shows, if any; true: boxes of
     the pieces of the true mask, where it is known. A photo without a found region is judged by its largest true
@@ -71,7 +71,7 @@ def learnable(labels: Mapping[int, str], groups: Sequence[str]) -> tuple[str, ..
 
 
 def advice(labels: Mapping[int, str], groups: Sequence[str]) -> list[tuple[str, int, str]]:
-    """Return (defect type, labelled photos, advice on what else would help) for every type, sorted by name."""
+    """(defect type, labelled photos, advice on what else would help) for every type, sorted by name."""
     rows = []
     ready = learnable(labels, groups)
     for name, count in sorted(Counter(labels.values()).items()):

@@ -81,6 +81,7 @@ def test_a_head_that_was_removed_is_named(filled, tamper):
             use()
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_the_verb_needs_no_torch(tmp_path):
     code = "import sys; sys.modules['torch'] = None\n"

@@ -34,7 +34,7 @@ def site(tmp_path_factory) -> Path:
 
 
 def exec_form(instruction: str) -> list[str]:
-    """Return the words of CMD or HEALTHCHECK in the Dockerfile."""
+    """The words of CMD or HEALTHCHECK in the Dockerfile."""
     return json.loads(re.search(rf"^{instruction}\b.*?(\[.*\])$", DOCKERFILE, re.MULTILINE)[1])
 
 

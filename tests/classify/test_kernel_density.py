@@ -116,6 +116,7 @@ def test_points_without_kernel_take_the_nearest_mean():
     np.testing.assert_array_equal(nearest, expected)
 
 
+@pytest.mark.usefixtures("unhurried")
 @FITS
 @pytest.mark.parametrize("lam", [1e-6, 1e-3])
 def test_far_away_the_posterior_is_the_prior(fit, lam):

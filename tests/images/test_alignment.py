@@ -184,6 +184,7 @@ def test_a_pose_beside_the_photo_correlates_with_nothing():
         assert registration.correlation(picture, everywhere, picture, pose) == -1
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_part_of_little_texture_is_found_by_phase_correlation():
     """A bent bar out of focus: no corner that a feature could hold on to."""
     rng = np.random.default_rng(5)
@@ -227,6 +228,7 @@ def test_photos_that_teach_no_alignment_are_refused(photos, reason):
         learn_alignment(photos)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_photos_of_two_sizes_are_aligned_but_no_other_shape(part, learned):
     rng = np.random.default_rng(12)
     photos = [lying(part, rng, **drawn(rng))[0] for _ in range(10)]
@@ -342,7 +344,7 @@ def thrown(part, rng, *, turn, size=0.85):
 
 
 @pytest.fixture(scope="module")
-def by_outline():
+def by_outline(unhurried):
     """Of parts whose thread lies differently in each, which are also nearer or farther."""
     rng = np.random.default_rng(20)
     photos = [
@@ -351,7 +353,6 @@ def by_outline():
     return learn_alignment(photos, scale=True, turn=180)
 
 
-@pytest.mark.usefixtures("unhurried")
 def test_the_edge_of_a_photo_is_beyond_reach_of_a_long_part(by_outline):
     """Its reach is 18 px at 256; other parts, which may fill the photo, are inspected up to 10 px from its edge."""
     rng, nearest = np.random.default_rng(22), []
@@ -375,7 +376,6 @@ def test_ground_beside_a_long_part_is_not_inspected(by_outline):
     assert 2 < distance[inspected].max() < 0.1 * SIDE
 
 
-@pytest.mark.usefixtures("unhurried")
 def test_long_part_at_any_angle_is_found_by_its_outline(by_outline):
     assert by_outline.outlined
     rng, places = np.random.default_rng(21), []

@@ -26,7 +26,7 @@ def samples_of(names):
 
 
 def proposed(names):
-    """Return the proposed groups as a partition, and the reason."""
+    """The proposed groups as a partition, and the reason."""
     grouping = propose_groups(samples_of(names))
     assert set(grouping) == set(names)
     groups = [[name for name in names if grouping[name] == label] for label in set(grouping.values())]

@@ -18,7 +18,7 @@ GREY = PHOTO[..., 1]
 
 
 def tiff(*pages):
-    """Return a TIFF of (NewSubfileType, (H, W) uint8) pages."""
+    """A TIFF of (NewSubfileType, (H, W) uint8) pages."""
     content = bytearray(b"II*\0\0\0\0\0")
     where_next = 4
     for kind, pixels in pages:

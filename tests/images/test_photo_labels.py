@@ -64,7 +64,7 @@ def masked(dataset) -> list[str]:
 
 
 def readings(place: Path) -> dict[str, tuple[int, int]]:
-    """Return the counts of the readings of which one has to be chosen."""
+    """The counts of the readings of which one has to be chosen."""
     with pytest.raises(UnclearLabels, match="Nothing is taught") as error:
         scan(place)
     assert all(f"--labels {reading.key}" in str(error.value) for reading in error.value.readings)

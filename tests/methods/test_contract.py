@@ -61,7 +61,7 @@ def fitted(method: Method, features: torch.Tensor | None = None, **overrides):
 
 
 @pytest.fixture(scope="module")
-def joined(product, small_backbone, tmp_path_factory):
+def joined(unhurried, product, small_backbone, tmp_path_factory):
     """A study of a detector of two methods, fitted."""
     parameters = {"k": 6, "components": 6, "m": 5, "patches": 300}
     store = FeatureStore(tmp_path_factory.mktemp("features"))
@@ -103,7 +103,6 @@ def test_refit_is_equal_to_the_bit(name, method):
     assert all(torch.equal(first[key], second[key]) for key in first)
 
 
-@pytest.mark.usefixtures("unhurried")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_refit_of_joined_methods_is_equal_to_the_bit(joined):
     other_study = joined.with_parameters({}).fit()

@@ -279,6 +279,7 @@ def state_of(digest: str) -> str:
         return life_cycle.state_of(log, digest)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_recipe_is_approved_and_retired_with_a_reason(open_app, recipe, workspace):
     first = save(recipe, workspace / "recipes/first.zip")
     second = save(replace(recipe, limits=Limits(5, 5)), workspace / "recipes/second.zip")

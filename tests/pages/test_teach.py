@@ -76,6 +76,7 @@ def names_of(photos) -> set[str]:
     return {sample.path.name for part in (photos.train, photos.calibration, photos.test) for sample in part}
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_sample_is_ready_and_half_the_defects_choose(open_app, orders):
     app = open_app(PAGE)
     assert "80 good, 20 defects of 5 types" in words(app)
@@ -221,6 +222,7 @@ def test_networks_worth_having_are_offered(on_product, tmp_path, monkeypatch):
     assert sizes.options == ["224 × 224 px", "448 × 448 px"]
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_settings_reach_the_config_and_its_forecast(on_product, orders, forecast_of_an_exported_graph):
     app = on_product
     app.radio(key="method").set_value("quadrics").run()

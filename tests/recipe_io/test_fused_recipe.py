@@ -54,6 +54,7 @@ def test_it_goes_over_to_the_graph_and_the_next_begins_with_it(
     assert len(writers) == 1
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_graph_that_says_something_else_is_left_alone(small_recipe, small_backbone, product, tmp_path, writers):
     recipe = save(small_recipe("mahalanobis"), tmp_path / "recipe")
     other = replace(recipe, live_values={"k": 1, AREA: recipe.live_values[AREA]})

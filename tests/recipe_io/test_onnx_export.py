@@ -58,6 +58,7 @@ def test_the_line_says_what_the_app_says(small_recipe, small_backbone, product, 
         assert [region.box for region in there.regions] == [region.box for region in here.regions]
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_the_graph_is_plain_and_takes_any_batch(small_recipe, small_backbone, product):
     recipe = small_recipe(JOINED)
     content = line_network.export_graphs(recipe, small_backbone)[recipe_package.MODEL]
@@ -111,6 +112,7 @@ def test_export_keeps_the_digest_of_a_rewritten_file(small_recipe, tmp_path):
     assert old.digest != save(recipe, tmp_path / "new").digest
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_an_export_that_would_flip_a_verdict_is_refused(small_recipe, product, tmp_path, tree, monkeypatch):
     recipe = small_recipe("cop")
     scores = sorted(row.score for row in recipe.test_photos)

@@ -97,6 +97,7 @@ def test_another_version_or_too_little_memory_is_refused(started, monkeypatch):
             Cluster(started.address)
 
 
+@pytest.mark.usefixtures("unhurried")
 @with_dask
 def test_a_run_that_ends_elsewhere_keeps_nobody_from_connecting(started, monkeypatch):
     """Dask asserts that the scheduler's greeting comes alone; what another client cancels may come with it."""

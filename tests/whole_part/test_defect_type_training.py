@@ -13,7 +13,7 @@ from inspect_core.whole_part.defect_type_training import (
 )
 from inspect_core.whole_part.defect_types import least_limit
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 CENTRES = {"dent": 0.0, "scratch": 3.0, "stain": -3.0}
 
@@ -99,7 +99,6 @@ def test_few_examples_warn_nobody_here(recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_a_type_left_out_is_less_sure_than_a_known_one():
     points, labels = examples(10)

@@ -50,7 +50,7 @@ class MappedCovariance:
         return self
 
     def without(self, other: "MappedCovariance") -> "MappedCovariance":
-        """Return the statistics without those of `other`, which were merged into them; both stay as they are.
+        """The statistics without those of `other`, which were merged into them; both stay as they are.
 
         Exact but for the rounding of float64.
         """
@@ -78,7 +78,7 @@ class MappedCovariance:
         return self
 
     def finish(self, *, explained_variance: float = 0.9) -> KernelPCAMap:
-        """Return the fitted map of everything seen so far, in `dtype`; the statistics stay usable.
+        """The fitted map of everything seen so far, in `dtype`; the statistics stay usable.
 
         Fewer samples than dimensions determine at most count - 1 components; the others are left out, not invented.
         Raises ValueError when nothing was seen or explained_variance is not in (0, 1].

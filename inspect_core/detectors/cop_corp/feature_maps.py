@@ -14,12 +14,12 @@ _SQUARES_MAY_OVERFLOW = 1e18
 
 
 def precision_of(features: Tensor | np.ndarray) -> torch.dtype:
-    """Return the precision a fit keeps: float64 for float64 features, float32 for everything else."""
+    """The precision a fit keeps: float64 for float64 features, float32 for everything else."""
     return torch.float64 if features.dtype in (torch.float64, np.float64) else torch.float32
 
 
 def cosine(z: Tensor) -> Tensor:
-    """Return rows divided by their length: z / (‖z‖ + 1e-10), so that inner products become cosines.
+    """Rows divided by their length: z / (‖z‖ + 1e-10), so that inner products become cosines.
 
     z: (..., m) float -> the same shape and dtype. The zero vector stays the zero vector. Rows whose squares could
     overflow float32 are scaled by their largest entry first; a norm that underflows is far below the offset anyway.
@@ -32,7 +32,7 @@ def cosine(z: Tensor) -> Tensor:
 
 
 def draw(m: int, M: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Return one draw of random frequencies and phases, good for every γ and every smaller M.
+    """One draw of random frequencies and phases, good for every γ and every smaller M.
 
     Returns w0 (M, m), standard normal, and u (M,), uniform on [0, 2π), both float64. The two come from child streams
     of the seed and w0 is drawn row by row, so a larger M extends a smaller one: common random numbers for a slider.
@@ -67,7 +67,7 @@ def draw_orthogonal(m: int, M: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def random_fourier(z: Tensor, w0: Tensor, u: Tensor, *, gamma: float) -> Tensor:
-    """Return random Fourier features sqrt(2/M) cos(sqrt(2γ) w0 z + u) of the kernel exp(-γ ‖a - b‖²).
+    """Random Fourier features sqrt(2/M) cos(sqrt(2γ) w0 z + u) of the kernel exp(-γ ‖a - b‖²).
 
     z: (..., m); w0: (M, m) standard normal; u: (M,) phases -> (..., M) in z's dtype. √(2γ) is the standard deviation
     of the frequencies: Fang et al. print N(0, √(2γ) I), which holds only with √(2γ) read as a deviation.
@@ -103,7 +103,7 @@ class FeatureMap:
         return random_fourier(mapped, self.w0, self.u, gamma=self.gamma)
 
     def matches(self, other: "FeatureMap") -> bool:
-        """Return whether `other` maps every feature to the same numbers: one width, one γ, one draw."""
+        """Whether `other` maps every feature to the same numbers: one width, one γ, one draw."""
         if (self.m, self.D, self.cosine, self.gamma) != (other.m, other.D, other.cosine, other.gamma):
             return False
         if self.w0 is None or self.u is None or other.w0 is None or other.u is None:
@@ -112,24 +112,24 @@ class FeatureMap:
         return torch.equal(self.u, other.u.to(device)) and torch.equal(self.w0, other.w0.to(device))
 
     def to(self, device: torch.device) -> "FeatureMap":
-        """Return the same map with its draw on `device`."""
+        """The same map with its draw on `device`."""
         if self.w0 is None or self.u is None:
             return self
         return replace(self, w0=self.w0.to(device), u=self.u.to(device))
 
 
 def identity_map(m: int) -> FeatureMap:
-    """Return Φ(z) = z: plain PCA."""
+    """Φ(z) = z: plain PCA."""
     return FeatureMap(m, cosine=False)
 
 
 def cosine_map(m: int) -> FeatureMap:
-    """Return Φ of CoP: the cosine map alone."""
+    """Φ of CoP: the cosine map alone."""
     return FeatureMap(m, cosine=True)
 
 
 def cosine_fourier_map(m: int, *, gamma: float, M: int, seed: int = 0, orthogonal: bool = False) -> FeatureMap:
-    """Return Φ of CoRP: random Fourier features of the cosine map, drawn from `seed` as published, or `orthogonal`.
+    """Φ of CoRP: random Fourier features of the cosine map, drawn from `seed` as published, or `orthogonal`.
 
     The draw is kept as float32 numbers, so that a model read from a file and the one just fitted use the same
     frequencies. Raises ValueError when gamma is not positive or M < 2.

@@ -39,7 +39,7 @@ class KernelPCAMap:
         return self.eigenvalues / self.eigenvalues.sum()
 
     def components_for(self, explained_variance: float) -> int:
-        """Return the smallest q >= 1 whose components hold `explained_variance` of the variance; 0 when nothing varied.
+        """The smallest q >= 1 whose components hold `explained_variance` of the variance; 0 when nothing varied.
 
         Raises ValueError when explained_variance is not in (0, 1].
         """
@@ -68,7 +68,7 @@ class KernelPCAMap:
         return self._errors(x, [q])[0]
 
     def sweep(self, x: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
-        """Return the errors for every q of `qs` from one projection: (..., m) -> (len(qs), ...).
+        """The errors for every q of `qs` from one projection: (..., m) -> (len(qs), ...).
 
         Memory beyond the result is bounded by one block of 4,096 rows. Raises ValueError as `score` does.
         """
@@ -77,7 +77,7 @@ class KernelPCAMap:
         return self._errors(x, qs)
 
     def to(self, dtype: torch.dtype) -> "KernelPCAMap":
-        """Return the same model with mean and components, hence its scores, in `dtype`."""
+        """The same model with mean and components, hence its scores, in `dtype`."""
         return replace(self, mean=self.mean.to(dtype), components=self.components.to(dtype))
 
     def arrays(self) -> dict[str, Tensor]:
@@ -96,7 +96,7 @@ class KernelPCAMap:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "KernelPCAMap":
-        """Return the model that `arrays` and `params` describe; its scores are bit-equal on the same device."""
+        """The model that `arrays` and `params` describe; its scores are bit-equal on the same device."""
         w0, u = arrays.get("w0"), arrays.get("u")
         m = len(arrays["mean"]) if w0 is None else w0.shape[1]
         feature_map = FeatureMap(m, params["cosine"], w0, u, params["gamma"])
@@ -121,7 +121,7 @@ class KernelPCAMap:
         return errors.view(len(suffix), *x.shape[:-1])
 
     def _squared_suffixes(self, block: Tensor) -> Tensor:
-        """Return (b, r + 1): column j is the squared error with the last j components put back into the residual.
+        """(b, r + 1): column j is the squared error with the last j components put back into the residual.
 
         Summed from the smallest component up, in one order for every q. ‖Φ - μ‖² less a prefix sum would lose the
         small residuals to cancellation in float32.

@@ -66,7 +66,7 @@ class Mahalanobis(Stored):
         return grid_distances(z, self.mean, self._whitening, ks)
 
     def spectrum(self) -> Tensor:
-        """Return eigenvalues (h, w, k) of each location's embedded covariance without the ridge, float32, descending.
+        """Eigenvalues (h, w, k) of each location's embedded covariance without the ridge, float32, descending.
 
         Values near 0 are dimensions in which the good images do not differ (rank collapse). They are accurate to about
         1e-7 of the largest, after `rounded` to about 1e-3 of it; values made negative by rounding are returned as 0.
@@ -81,7 +81,7 @@ class Mahalanobis(Stored):
         return values.reshape(h, w, k)
 
     def rounded(self) -> Self:
-        """Return the model with Cholesky factors in float16: half the storage, scores from the rounded factors.
+        """The model with Cholesky factors in float16: half the storage, scores from the rounded factors.
 
         Raises ValueError when a factor leaves the range in which float16 keeps its 11 bits.
         """

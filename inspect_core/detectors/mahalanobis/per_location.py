@@ -67,7 +67,7 @@ def factorise(covariance: Tensor, ridge: float, *, place: Callable[[int], str]) 
 
 
 def _cholesky(matrices: Tensor) -> tuple[Tensor, Tensor]:
-    """Return lower factors (p, k, k), and (p,) bool: which matrices are positive definite.
+    """Lower factors (p, k, k), and (p,) bool: which matrices are positive definite.
 
     On a CPU by NumPy, in half of torch's time; only torch says which matrix has no factor.
     """
@@ -80,7 +80,7 @@ def _cholesky(matrices: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def location_name(start: int, width: int, index: int) -> str:
-    """Return where the location `index` places after `start` lies on a grid `width` locations wide."""
+    """Where the location `index` places after `start` lies on a grid `width` locations wide."""
     row, column = divmod(start + index, width)
     return f"location (row {row}, column {column})"
 

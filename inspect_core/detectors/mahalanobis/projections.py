@@ -17,7 +17,7 @@ DEFAULT_K = 100
 
 
 def semi_orthogonal(d: int, k: int, *, seed: int = 0) -> Tensor:
-    """Return a matrix (d, k), float32, with orthonormal columns, uniform over all such matrices (eq. 7).
+    """A matrix (d, k), float32, with orthonormal columns, uniform over all such matrices (eq. 7).
 
     The Q factor of a Gaussian matrix, each column with the sign of its diagonal entry in R: without the signs the
     draw would depend on the factorisation's convention instead of being uniform (Mezzadri, 2007).
@@ -28,7 +28,7 @@ def semi_orthogonal(d: int, k: int, *, seed: int = 0) -> Tensor:
 
 
 def sampled(d: int, k: int, *, seed: int = 0) -> Tensor:
-    """Return a column selection (d, k), float32: k distinct features, the first k of one random order of all d.
+    """A column selection (d, k), float32: k distinct features, the first k of one random order of all d.
 
     The random feature selection of Defard et al., "PaDiM" (2020). Raises ValueError unless 1 <= k <= d.
     """
@@ -38,7 +38,7 @@ def sampled(d: int, k: int, *, seed: int = 0) -> Tensor:
 
 
 def gaussian(d: int, k: int, *, seed: int = 0) -> Tensor:
-    """Return a matrix (d, k), float32, of independent N(0, 1) entries: the draw `semi_orthogonal` starts from.
+    """A matrix (d, k), float32, of independent N(0, 1) entries: the draw `semi_orthogonal` starts from.
 
     Its columns are about sqrt(d) long, so the embedded variances are about d times larger and the same ridge
     regularises d times less. Raises ValueError unless 1 <= k <= d.
@@ -47,7 +47,7 @@ def gaussian(d: int, k: int, *, seed: int = 0) -> Tensor:
 
 
 def choose_projection(d: int, *, k: int | None, seed: int, projection: Tensor | np.ndarray | None) -> Tensor:
-    """Return the given projection, or a semi-orthogonal one to k dimensions, min(100, d) when k is None.
+    """The given projection, or a semi-orthogonal one to k dimensions, min(100, d) when k is None.
 
     Raises ValueError when the projection does not take d features or its width is not the k asked for.
     """
@@ -62,7 +62,7 @@ def choose_projection(d: int, *, k: int | None, seed: int, projection: Tensor | 
 
 
 def as_projection(projection: Tensor | np.ndarray) -> Tensor:
-    """Return a projection as float32 (d, k). Raises ValueError unless it is finite with 1 <= k <= d."""
+    """A projection as float32 (d, k). Raises ValueError unless it is finite with 1 <= k <= d."""
     matrix = as_features(projection, name="projection")
     if matrix.ndim != 2:
         raise ValueError(f"projection has shape {tuple(matrix.shape)}; give (d, k)")

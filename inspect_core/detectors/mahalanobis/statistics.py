@@ -103,7 +103,7 @@ class LocalGaussian:
         return self
 
     def without(self, other: Self) -> "LocalGaussian":
-        """Return the statistics without the images of `other`, which were merged into them; both stay usable.
+        """The statistics without the images of `other`, which were merged into them; both stay usable.
 
         The update of Chan, Golub and LeVeque (1979) backwards: exact but for the rounding of float64. Raises ValueError
         when no image would be left.
@@ -159,7 +159,7 @@ class LocalGaussian:
         return self
 
     def finish(self, *, ridge: float = 0.01) -> Mahalanobis:
-        """Return the fitted model: moments and factors in float64, stored as float32. More images may follow.
+        """The fitted model: moments and factors in float64, stored as float32. More images may follow.
 
         ridge: added to the diagonal of every covariance, in squared feature units; the paper's epsilon.
         Warns when there are no more images than dimensions. Raises ValueError without images, for a ridge that is
@@ -223,7 +223,7 @@ class LocalGaussian:
         return location_blocks(places if count else 0, FIT_LOCATIONS)
 
     def _waiting_moments(self, here: slice) -> tuple[Tensor, Tensor]:
-        """Return mean (p, k) and scatter (p, k (k + 1) / 2) of the gathered images at these locations."""
+        """Mean (p, k) and scatter (p, k (k + 1) / 2) of the gathered images at these locations."""
         rows = self._gathered[: self._waiting, here].transpose(0, 1).double()
         mean = rows.mean(1)
         centred = rows - mean[:, None]
@@ -238,13 +238,13 @@ class LocalGaussian:
         self._mean[here] += shift * (count / (n + count))
 
     def _lower(self, matrices: Tensor) -> Tensor:
-        """Return (p, k, k) -> (p, k (k + 1) / 2). On a CPU by NumPy, which needs a third of torch's time."""
+        """(p, k, k) -> (p, k (k + 1) / 2). On a CPU by NumPy, which needs a third of torch's time."""
         if matrices.device.type == "cpu":
             return torch.from_numpy(np.take(matrices.flatten(1).numpy(), self._triangle.numpy(), axis=1))
         return matrices.flatten(1).index_select(1, self._triangle)
 
     def _square(self, lower: Tensor) -> Tensor:
-        """Return (p, k (k + 1) / 2) -> (p, k, k), 0 above the diagonal: the inverse of `_lower`, by NumPy likewise."""
+        """(p, k (k + 1) / 2) -> (p, k, k), 0 above the diagonal: the inverse of `_lower`, by NumPy likewise."""
         k = self.projection.shape[1]
         matrices = lower.new_zeros(len(lower), k, k)
         if lower.device.type == "cpu":
@@ -262,7 +262,7 @@ def fit(
     seed: int = 0,
     projection: Tensor | np.ndarray | None = None,
 ) -> Mahalanobis:
-    """Return one Gaussian per location from features (n, h, w, d) in memory; `LocalGaussian` does the same in a stream.
+    """One Gaussian per location from features (n, h, w, d) in memory; `LocalGaussian` does the same in a stream.
 
     k: the embedded dimensions, the projection's width or min(100, d) when None. seed draws the semi-orthogonal
     projection when none is given. Warns and raises as `LocalGaussian.finish`; raises ValueError also for k > d and

@@ -23,12 +23,12 @@ NumpyCoefficients = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def monomial_count(d: int) -> int:
-    """Return the number of monomials x_i x_j, i <= j: the most quadrics with orthonormal quadratic parts."""
+    """The number of monomials x_i x_j, i <= j: the most quadrics with orthonormal quadratic parts."""
     return d * (d + 1) // 2
 
 
 def monomials(x: Tensor) -> Tensor:
-    """Return (x_i x_j for i <= j, x, 1) of every point, (p, n) with p = (d + 1)(d + 2) / 2, for x (n, d)."""
+    """(x_i x_j for i <= j, x, 1) of every point, (p, n) with p = (d + 1)(d + 2) / 2, for x (n, d)."""
     n, d = x.shape
     points = x.T.contiguous()
     z = x.new_empty((d + 1) * (d + 2) // 2, n)
@@ -46,7 +46,7 @@ def monomials(x: Tensor) -> Tensor:
 
 
 def monomial_moments(x: Tensor, *, report: Callable[[float], None] | None = None) -> np.ndarray:
-    """Return (1/n) sum z z' with z = `monomials`, float64, (p, p), for x (n, d).
+    """(1/n) sum z z' with z = `monomials`, float64, (p, p), for x (n, d).
 
     `report` is called with the fraction done and may raise.
     """
@@ -62,7 +62,7 @@ def monomial_moments(x: Tensor, *, report: Callable[[float], None] | None = None
 
 
 def least_squares_hs(moments: np.ndarray, d: int, m: int) -> NumpyCoefficients:
-    """Return the m quadrics of least mean f^2 with <A_k, A_l>_HS = 1 if k = l, else 0: A (m, d, d), b (m, d), c (m,).
+    """The m quadrics of least mean f^2 with <A_k, A_l>_HS = 1 if k = l, else 0: A (m, d, d), b (m, d), c (m,).
 
     Equivariant under rotation and translation of the points.
     """
@@ -70,12 +70,12 @@ def least_squares_hs(moments: np.ndarray, d: int, m: int) -> NumpyCoefficients:
 
 
 def least_squares_quadratic(moments: np.ndarray, d: int, m: int) -> NumpyCoefficients:
-    """Return the m quadrics of least mean f^2 whose quadratic monomial coefficients are orthonormal."""
+    """The m quadrics of least mean f^2 whose quadratic monomial coefficients are orthonormal."""
     return _free_linear_part(moments, d, m, cross_weight=1.0)
 
 
 def least_squares_coefficients(moments: np.ndarray, d: int, m: int) -> NumpyCoefficients:
-    """Return the m quadrics of least mean f^2 whose monomial coefficients, linear and constant too, are orthonormal."""
+    """The m quadrics of least mean f^2 whose monomial coefficients, linear and constant too, are orthonormal."""
     vectors = _smallest_eigenvectors(moments, m)
     count = monomial_count(d)
     linear = vectors[:, count:]

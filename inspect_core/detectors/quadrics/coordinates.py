@@ -32,7 +32,7 @@ class Coordinates:
 
 
 def fit_coordinates(x: Tensor, *, components: int | None) -> Coordinates:
-    """Return mean, scale and, when `components` is given, the principal directions of x (n, d), in float64 over blocks.
+    """Mean, scale and, when `components` is given, the principal directions of x (n, d), in float64 over blocks.
 
     Identical points have no scale; they get 1. Raises ValueError for no samples and for `components` out of range.
     """
@@ -66,7 +66,7 @@ def _from_few(centred: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def to_coordinates(x: Tensor, *, shift: Tensor, scale: Tensor, basis: Tensor | None, dtype: torch.dtype) -> Tensor:
-    """Return x (n, d) in the fit's coordinates, (n, r) of `dtype`; the shift is taken in float64, by blocks."""
+    """x (n, d) in the fit's coordinates, (n, r) of `dtype`; the shift is taken in float64, by blocks."""
     shift, scale = shift.to(x.device), scale.to(x.device)
     basis = None if basis is None else basis.to(x.device)
     blocks = []

@@ -86,7 +86,7 @@ def hilbert_schmidt_norm(A: Tensor) -> Tensor:
 
 
 def _tensors(A: Array, b: Array, c: Array, x: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the four arguments as tensors of the widest of their dtypes; raises ValueError where shapes do not fit."""
+    """The four arguments as tensors of the widest of their dtypes; raises ValueError where shapes do not fit."""
     A, b, c, x = (torch.as_tensor(a) for a in (A, b, c, x))
     if A.ndim != 3 or A.shape[1] != A.shape[2]:
         raise ValueError(f"A has shape {tuple(A.shape)}; give (m, d, d), one symmetric matrix for every quadric")

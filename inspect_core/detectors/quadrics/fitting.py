@@ -56,7 +56,7 @@ def fit(
     components: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Quadrics:
-    """Return the m quadrics of least mean second-order distance to the points, near Hilbert-Schmidt orthonormal.
+    """The m quadrics of least mean second-order distance to the points, near Hilbert-Schmidt orthonormal.
 
     x: (..., d) features of good samples. They are centred and divided by one number, so that `penalty` means the same
         at any scale of the features.
@@ -146,7 +146,7 @@ def _fit_closed_form(
 def _prepare(
     x: Tensor | np.ndarray, *, m: int | None, components: int | None, stacklevel: int
 ) -> tuple[Tensor, Coordinates, int]:
-    """Return the points (n, r) in the coordinates of the fit, those coordinates, and the number of quadrics."""
+    """The points (n, r) in the coordinates of the fit, those coordinates, and the number of quadrics."""
     x = as_points(x)
     x = x.reshape(-1, x.shape[-1])
     coordinates = fit_coordinates(x, components=components)
@@ -169,7 +169,7 @@ def _prepare(
 def _refine(
     start: Coefficients, points: Tensor, *, penalty: float, rng: np.random.Generator, report: Callable[[float], None]
 ) -> Coefficients:
-    """Return the better of `start` and the result that the optimiser for this size reaches from it."""
+    """The better of `start` and the result that the optimiser for this size reaches from it."""
     n, r = points.shape
     if n * r * r * len(start[2]) <= LBFGS_LIMIT:
         refined = refine_lbfgs(start, points, penalty=penalty, report=report)
@@ -186,7 +186,7 @@ def _refine(
 
 
 def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, start: str) -> Quadrics:
-    """Return the model, its quadrics in ascending order of their mean d2 over the points."""
+    """The model, its quadrics in ascending order of their mean d2 over the points."""
     A, b, c = (part.contiguous() for part in fitted)
     A = (A + A.mT) / 2  # symmetric to the last bit, which matrix products do not guarantee
     if not all(torch.isfinite(part).all() for part in (A, b, c)):
@@ -206,7 +206,7 @@ def _finish(fitted: Coefficients, points: Tensor, coordinates: Coordinates, *, s
 
 
 def _mean_distances(coefficients: Coefficients, points: Tensor) -> Tensor:
-    """Return mean d2 of the points to every quadric, (m,) float64, over blocks of rows."""
+    """Mean d2 of the points to every quadric, (m,) float64, over blocks of rows."""
     A, b, c = coefficients
     total = torch.zeros(len(c), dtype=torch.float64, device=points.device)
     for rows in points.split(rows_per_block(b.numel())):

@@ -37,5 +37,5 @@ def fit_operations(n: int, d: int, m: int, *, refined: bool = True) -> float:
 
 
 def step_operations(n: int, d: int, m: int) -> float:
-    """Return one loss and gradient: two products over the points, two over the Hilbert-Schmidt inner products."""
+    """One loss and gradient: two products over the points, two over the Hilbert-Schmidt inner products."""
     return 4.0 * n * m * d * d + 4.0 * m * m * d * d

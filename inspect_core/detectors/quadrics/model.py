@@ -44,7 +44,7 @@ class Quadrics(Stored):
     start: str
 
     def score(self, x: Tensor | np.ndarray, *, m: int | None = None) -> Tensor:
-        """Return mean second-order distance to the first m quadrics (eq. 16), in the unit of the features.
+        """Mean second-order distance to the first m quadrics (eq. 16), in the unit of the features.
 
         x: (..., d). Result: float32 (...), on the device of x. m: 1 to the fitted m, which is the default. Distances
         are computed in float64 for x in float64, else in float32, off by some 1e-6 of the score.
@@ -53,7 +53,7 @@ class Quadrics(Stored):
         return self.sweep(x, [len(self.c) if m is None else m])[0]
 
     def sweep(self, x: Tensor | np.ndarray, ms: Sequence[int]) -> Tensor:
-        """Return the score for every m of `ms` in one pass: float32 (len(ms), ...) for x (..., d).
+        """The score for every m of `ms` in one pass: float32 (len(ms), ...) for x (..., d).
 
         All quadrics are always computed, so a score does not depend, to the bit, on which other m are asked for.
         """
@@ -89,5 +89,5 @@ class Quadrics(Stored):
 
 
 def rows_per_block(numbers: int) -> int:
-    """Return rows that fit one block, with so many numbers each."""
+    """Rows that fit one block, with so many numbers each."""
     return max(1, NUMBERS_PER_BLOCK // numbers)

@@ -31,7 +31,7 @@ STEPS_BETWEEN_REPORTS = 20
 
 
 def refine_lbfgs(start: Coefficients, x: Tensor, *, penalty: float, report: Callable[[float], None]) -> Coefficients:
-    """Return the coefficients L-BFGS reaches from `start` on all points at once, in float64.
+    """The coefficients L-BFGS reaches from `start` on all points at once, in float64.
 
     x: (n, d), centred and scaled. Memory about 3 n m d float64. `report` gets the fraction done and may raise.
     It stops when the loss changes by less than 1e-10 of itself, or after LBFGS_ITERATIONS iterations.
@@ -80,7 +80,7 @@ def refine_sgd(
     report: Callable[[float], None],
     steps: int = SGD_STEPS,
 ) -> Coefficients:
-    """Return the coefficients after `steps` of mini-batch gradient descent from `start`, cosine decay to 0, in float32.
+    """The coefficients after `steps` of mini-batch gradient descent from `start`, cosine decay to 0, in float32.
 
     x: (n, d), centred and scaled to root mean squared norm sqrt(d). The gradients of each A_k, b_k and c_k are divided
     by the root mean square of their lengths so far: near a singular point of a quadric (all of a subspace where f is a
@@ -115,7 +115,7 @@ def refine_sgd(
 
 
 def loss_and_gradient(coefficients: Coefficients, x: Tensor, *, penalty: float) -> tuple[Tensor, Coefficients]:
-    """Return the loss (a scalar) and its gradients in A (m, d, d) symmetric, b (m, d) and c (m,), for x (n, d).
+    """The loss (a scalar) and its gradients in A (m, d, d) symmetric, b (m, d) and c (m,), for x (n, d).
 
     Two matrix products carry the distances: one gives all A_k x, the other sums the gradients in A over the points.
     With s = sqrt(h^2 + |f| n): d(d2)/d|f| = 1 / 2s, d(d2)/dh = -d2 / s, d(d2)/dn = (|f| / 2s - d2) / n; 0 where s is 0.

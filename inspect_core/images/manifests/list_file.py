@@ -56,7 +56,7 @@ class ListFile:
             return None
 
     def is_photo(self, reference: str) -> bool:
-        """Return whether a reference means a photo, with or without its ending."""
+        """Whether a reference means a photo, with or without its ending."""
         try:
             self.find(reference)
         except LookupError:
@@ -64,12 +64,12 @@ class ListFile:
         return True
 
     def photo_beside(self, reference: object = None) -> str:
-        """Return the reference to the one photo that this file is about: as it says, else by the file's own name."""
+        """The reference to the one photo that this file is about: as it says, else by the file's own name."""
         named = isinstance(reference, str) and self.is_photo(reference)
         return str(reference) if named else str(self.name.with_suffix(""))
 
     def text_nearby(self, *names: str) -> str:
-        """Return the text of the first file of these names in its folder or one above, up to the root; "" without."""
+        """The text of the first file of these names in its folder or one above, up to the root; "" without."""
         for folder in self.name.parents:
             for name in names:
                 path = self.root / folder / name
@@ -79,7 +79,7 @@ class ListFile:
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text, UTF-8 or UTF-16 with a byte order mark. Raises ManifestError for others and large ones."""
+    """A file's text, UTF-8 or UTF-16 with a byte order mark. Raises ManifestError for others and large ones."""
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:

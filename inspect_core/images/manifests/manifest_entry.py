@@ -44,7 +44,7 @@ class Annotation(NamedTuple):
     paint: Callable[[tuple[int, int]], np.ndarray]
 
     def save_mask(self, size: tuple[int, int]) -> tuple[Path, str]:
-        """Return a mask in the workspace, which stays until the process ends, and the type that covers most pixels.
+        """A mask in the workspace, which stays until the process ends, and the type that covers most pixels.
 
         Raises ImageError when nothing is marked, or the marks do not fit a photo of this size; OSError.
         """
@@ -87,7 +87,7 @@ class Listing(NamedTuple):
 
 
 def display_name(reference: str) -> str:
-    """Return the name of a photo in a file, escaped for display."""
+    """The name of a photo in a file, escaped for display."""
     return escape_line(reference)[:LONGEST_NAME]
 
 

@@ -47,7 +47,7 @@ class FileIndex:
             self._by_stem[PurePosixPath(name).stem].append(file)
 
     def resolve(self, reference: str, near: PurePosixPath = _ROOT) -> PurePosixPath:
-        """Return the file that a reference means, with its ending or without; of several, the one whose folders are
+        """The file that a reference means, with its ending or without; of several, the one whose folders are
         most like those of the list at `near`. Raises LookupError(reason, remedy) if there is none, or several.
         """
         parts = _parts(reference.replace("\\", "/"))
@@ -97,7 +97,7 @@ class PhotoLists:
 
 
 def is_list(path: Path) -> bool:
-    """Return whether a file is taken for a list of photos, by its extension."""
+    """Whether a file is taken for a list of photos, by its extension."""
     return path.suffix.lower() in formats.suffixes()
 
 
@@ -110,7 +110,7 @@ def read_lists(
     *,
     chosen: bool,
 ) -> PhotoLists:
-    """Return what files of other tools say of `photos`, all below `root`.
+    """What files of other tools say of `photos`, all below `root`.
 
     others: why further files there cannot be used, by name; masks: files that are no photos; chosen: the user named the
     one document, which then must be a list, and names all photos that count. Raises ScanError, naming the place, for a
@@ -169,7 +169,7 @@ def read_lists(
 
 
 def _read(file: ListFile, *, chosen: bool) -> tuple[Listing, bool]:
-    """Return what a file says, nothing for one that is no list unless it was chosen, and whether it names all photos.
+    """What a file says, nothing for one that is no list unless it was chosen, and whether it names all photos.
 
     Raises ManifestError.
     """
@@ -195,7 +195,7 @@ def _read(file: ListFile, *, chosen: bool) -> tuple[Listing, bool]:
 
 
 def _hints_at_defects(file: ListFile) -> bool:
-    """Return whether a list that cannot be read may label a defect: it is no table, or a cell is such a word."""
+    """Whether a list that cannot be read may label a defect: it is no table, or a cell is such a word."""
     if file.suffix not in csv_table.SUFFIXES:
         return True
     try:
@@ -209,7 +209,7 @@ def _hints_at_defects(file: ListFile) -> bool:
 def _merged(
     entries_of_photo: Sequence[tuple[PurePosixPath, ManifestEntry]], *, several: bool, whole: Collection[PurePosixPath]
 ) -> Claim | str:
-    """Return what all say of one photo, without mask files, or the reason why it cannot be used.
+    """What all say of one photo, without mask files, or the reason why it cannot be used.
 
     several: whether there are several lists that name all photos, `whole`; the others are annotations of one each.
     """
@@ -235,17 +235,17 @@ def _merged(
 
 
 def _describes(kind: str | None) -> int:
-    """Return how much a label tells: a word more than a number, which is no more than "defective"."""
+    """How much a label tells: a word more than a number, which is no more than "defective"."""
     return 0 if kind is None else 2 if re.search(r"[^\W\d_]", kind) and kind != UNNAMED else 1
 
 
 def _side_of_list(name: PurePosixPath) -> Side | Literal["unlabelled"] | None:
-    """Return the side that a list's name means: "instances_val2017.json"."""
+    """The side that a list's name means: "instances_val2017.json"."""
     return next(filter(None, map(side_of, re.split(r"[\W_]+", name.stem))), None)
 
 
 def _fits(parts: tuple[str, ...], file: PurePosixPath) -> int:
-    """Return how many parts at the end are the same."""
+    """How many parts at the end are the same."""
     pairs = zip(reversed(parts), reversed(_parts(str(file))), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -22,14 +22,14 @@ Size = tuple[int, int]
 
 
 def box(left: float, top: float, right: float, bottom: float, *, whole: float | None = None) -> dict:
-    """Return a shape for `marked_entry`. whole: what the photo's width and height count in these coordinates, None
+    """A shape for `marked_entry`. whole: what the photo's width and height count in these coordinates, None
     where they are pixels.
     """
     return {"bbox": [left, top, right - left, bottom - top], "whole": whole}
 
 
 def polygon(corners: Sequence[float], *, whole: float | None = None) -> dict:
-    """Return a shape of x, y, x, y, …; whole: as in `box`."""
+    """A shape of x, y, x, y, …; whole: as in `box`."""
     return {"segmentation": [[*corners]], "whole": whole}
 
 
@@ -40,7 +40,7 @@ def marked_entry(
     stated: tuple[object, object] = (None, None),
     **fields: Any,
 ) -> ManifestEntry:
-    """Return what shapes, each (label, shape), say of a photo: without one of a defect it is good.
+    """What shapes, each (label, shape), say of a photo: without one of a defect it is good.
 
     stated: (height, width) at which they were drawn, None where it is not said; fields: others of the entry. Raises
     ManifestError for more shapes than can be painted.
@@ -79,7 +79,7 @@ def marked_entry(
 
 
 def rasterise(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
-    """Return (H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
+    """(H, W) bool: the pixels of an annotation's `segmentation`, else of its `bbox`.
 
     Polygons are filled by the even-odd rule, each corner at the pixel it lies in, and their outline included: pixels up
     to about one beyond it may count. Raises ValueError for shapes that cannot be drawn.
@@ -113,7 +113,7 @@ def rasterise(shape: Mapping, size: tuple[int, int]) -> np.ndarray:
 
 
 def _numbers(values: object, scale: tuple[float, float] = (1.0, 1.0), *, count: int | None = None) -> np.ndarray:
-    """Return (n,) float64. Raises ValueError unless it is a list of `count`, or of an even number of, coordinates."""
+    """(n,) float64. Raises ValueError unless it is a list of `count`, or of an even number of, coordinates."""
     if not isinstance(values, list) or (len(values) % 2 if count is None else len(values) != count):
         raise ValueError("a polygon or box is not a list of coordinates")
     if not all(isinstance(value, int | float) and abs(value) <= 2 * MAX_SIDE for value in values):
@@ -122,7 +122,7 @@ def _numbers(values: object, scale: tuple[float, float] = (1.0, 1.0), *, count: 
 
 
 def decode_run_lengths(counts: Sequence[int] | str, size: tuple[int, int]) -> np.ndarray:
-    """Return (H, W) bool of runs, column by column, the first unmarked; plain, or as `_uncompressed`.
+    """(H, W) bool of runs, column by column, the first unmarked; plain, or as `_uncompressed`.
 
     Raises ValueError for lengths that are not whole numbers from 0, or do not add up to all pixels.
     """

@@ -144,7 +144,7 @@ def start_button(label: str, key: str, *, disabled: bool = False) -> bool:
 
 
 def recipe_at(path: Path, key: str) -> Recipe | None:
-    """Return the saved recipe, with its limits on the page; None, with the reason there, when it cannot be used.
+    """The saved recipe, with its limits on the page; None, with the reason there, when it cannot be used.
 
     key: prefix of its widgets.
     """

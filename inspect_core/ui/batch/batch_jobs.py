@@ -36,13 +36,13 @@ def _unwanted() -> set[str]:
 
 
 def running() -> str | None:
-    """Return the id of the batch under way, None when there is none."""
+    """The id of the batch under way, None when there is none."""
     job = shell.active_job()
     return job.subject[1] if job is not None and isinstance(job.subject, tuple) and job.subject[0] == BATCH else None
 
 
 def waits(batch: BatchRun) -> bool:
-    """Return whether a batch waits for its turn."""
+    """Whether a batch waits for its turn."""
     return shell.jobs().find_by_subject((BATCH, batch.id)) is not None
 
 

@@ -203,12 +203,12 @@ def _selected(batch: BatchRun, row: ResultRow) -> None:
 
 @st.cache_data(max_entries=2, show_spinner="Searching for the photo…", ttl=60)
 def _paths(source: str) -> dict[str, str]:
-    """Return where the photos of a batch are, by name."""
+    """Where the photos of a batch are, by name."""
     return {name: str(path) for name, path in photos_of([Path(source)], workspace.readable_roots())}
 
 
 def _recipe_name(batch: BatchRun) -> str:
-    """Return what the version is called that inspected a batch: "flange, draft 2"."""
+    """What the version is called that inspected a batch: "flange, draft 2"."""
     return f"{batch.product}, {saved_recipes.versions()(batch.digest)}"
 
 

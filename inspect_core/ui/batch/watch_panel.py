@@ -186,7 +186,7 @@ def _verdict_label(word: str) -> str:
 
 
 def _score_summary(facts: Facts) -> str:
-    """Return the score with its limit, the defect type, or the reason."""
+    """The score with its limit, the defect type, or the reason."""
     score, kind = facts["score"], facts["kind"]
     if not isinstance(score, float | int):
         return str(facts["reason"])

@@ -48,7 +48,7 @@ def _watches() -> list[FolderWatch]:
 
 
 def all_watches() -> list[FolderWatch]:
-    """Return those that go on, then the latest that have ended."""
+    """Those that go on, then the latest that have ended."""
     known = list(_watches())
     ended = [watch for watch in known if not watch.active]
     return [*(watch for watch in known if watch.active), *reversed(ended[-ENDED:])]
@@ -114,5 +114,5 @@ def in_words(shift: WatchSession) -> str:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def picture(recipe: str, digest: str, path: str, side: int, _inspector: Inspector) -> bytes | None:
-    """Return a judged photo with its heatmap where it lies now, as WebP; None when it cannot be read there."""
+    """A judged photo with its heatmap where it lies now, as WebP; None when it cannot be read there."""
     return picture_of(_inspector, Path(path).name, Path(path), side=side)

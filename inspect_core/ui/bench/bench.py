@@ -103,7 +103,7 @@ class BenchInput(NamedTuple):
 
 
 def read_input(key: str) -> BenchInput:
-    """Return what was set on the bench since it was last taken; each once.
+    """What was set on the bench since it was last taken; each once.
 
     Called before anything is computed, so that one run puts it in force and draws it.
     """
@@ -126,13 +126,13 @@ _MOVES: dict[str, Callable[[Mapping], Any]] = {
 
 
 def stamp_of(message: object) -> float:
-    """Return when a component sent a message; NEVER for what its own script did not send."""
+    """When a component sent a message; NEVER for what its own script did not send."""
     stamp = message.get("stamp") if isinstance(message, Mapping) else None
     return stamp if isinstance(stamp, int | float) and math.isfinite(stamp) else NEVER
 
 
 def _stamps(key: str) -> dict[str, float]:
-    """Return, by name of a move, the stamp of the last one put in force."""
+    """By name of a move, the stamp of the last one put in force."""
     return st.session_state.setdefault(f"{key}-taken", {})
 
 

@@ -87,7 +87,7 @@ class BenchState:
                 raise ValueError(f"{name} is {plane.shape}, the map {shape}; bring it to the map's size")
 
     def payload(self) -> dict:
-        """Return all but the pixels as JSON-able data; scores keep every bit.
+        """All but the pixels as JSON-able data; scores keep every bit.
 
         parts: for each photo its own figures; `counted` is "good" or "defect" where the sentence counts it, else "".
         unscored_counts: for either, how many counted parts have no score, by word; hidden: counted good parts that are

@@ -17,7 +17,7 @@ _numbers = itertools.count()
 
 
 def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
-    """Return an asset's bytes: length of the header (little-endian uint32), header (token, lengths) as JSON, blobs.
+    """An asset's bytes: length of the header (little-endian uint32), header (token, lengths) as JSON, blobs.
 
     blobs: None names a asset that the browser should still have; no two such are equal, so each makes it look again.
     """
@@ -27,7 +27,7 @@ def pack(token: str, blobs: Sequence[bytes] | None) -> bytes:
 
 
 def photo_file(image: np.ndarray) -> tuple[bytes, list[int]]:
-    """Return an (H, W, 3) uint8 photo as a PNG and its (height, width).
+    """An (H, W, 3) uint8 photo as a PNG and its (height, width).
 
     Pixel for pixel up to PHOTO_SIDE on the longer side, averaged down to that beyond. The last few are kept.
     """
@@ -46,7 +46,7 @@ def _photo_file(digest: str, _image: np.ndarray) -> tuple[bytes, list[int]]:
 
 
 def planes(anomaly_map: np.ndarray, mask: np.ndarray | None) -> list[bytes]:
-    """Return the (h, w) map as little-endian float32, row by row, then a byte per pixel of the mask if any."""
+    """The (h, w) map as little-endian float32, row by row, then a byte per pixel of the mask if any."""
     sent = [np.ascontiguousarray(anomaly_map, "<f4").tobytes()]
     if mask is not None:
         sent.append(np.ascontiguousarray(mask, np.uint8).tobytes())

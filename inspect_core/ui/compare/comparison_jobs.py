@@ -33,12 +33,12 @@ def start(order: TeachingConfig, detectors: Sequence[str], as_published: bool) -
 
 
 def subject_of(order: TeachingConfig) -> object:
-    """Return what a comparison of this order is known by while it runs."""
+    """What a comparison of this order is known by while it runs."""
     return "comparison", order
 
 
 def last_comparison(order: TeachingConfig) -> Comparison | None:
-    """Return the comparison of this order, if it was the last one made."""
+    """The comparison of this order, if it was the last one made."""
     return _last().get(order)
 
 

@@ -80,7 +80,7 @@ def results(product: TaughtProduct, order: TeachingConfig, comparison: Compariso
 
 
 def _table(comparison: Comparison, current: str) -> ComparisonRow:
-    """Return the detectors side by side; returns the one whose row is chosen, at first the recommended one."""
+    """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
     table = comparison_report.table_of(comparison, current)
     columns: dict[str, Any] = {
         name: st.column_config.TextColumn(help=shell.escape(f"{words[0].upper()}{words[1:]}."))

@@ -58,7 +58,7 @@ def gallery(product: TaughtProduct, by_region: bool) -> None:
 
 
 def crop_of(product: TaughtProduct, position: int) -> Box | None:
-    """Return the region a photo is learned from: the largest above the limit, else of its mask; None for neither."""
+    """The region a photo is learned from: the largest above the limit, else of its mask; None for neither."""
     live, limits = active_values(product)
     box = crops.found_box(product, position, live, limits) if limits is not None else None
     return box or crops.true_box(product, position)
@@ -134,7 +134,7 @@ def _keep(taught_id: str, positions: list[int], kind: str) -> None:
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(_taught: TaughtProduct, taught_id: str, position: int, box: Box | None) -> bytes:
-    """Return a square picture to find a part by, never to judge it by: what is learned from, or the whole part."""
+    """A square picture to find a part by, never to judge it by: what is learned from, or the whole part."""
     pixels = _taught.pixels(position)
     if box is not None:
         buffer = io.BytesIO()

@@ -63,7 +63,7 @@ def start(product: TaughtProduct, order: TypeTrainingConfig) -> None:
 
 
 def last(product: TaughtProduct) -> TypeTrainingResult | None:
-    """Return how the product's defect types were learned; None when they were not learned here."""
+    """How the product's defect types were learned; None when they were not learned here."""
     result = result_cache.result_cache().get(subject_of(product))
     return result if result is not None and product.defect_types is not None else None
 
@@ -125,7 +125,7 @@ def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeT
 
 
 def _foreign(product: TaughtProduct, by_region: bool, job: Job) -> np.ndarray:
-    """Return (m, d) embeddings of the bundled products' defects, except those of this product."""
+    """(m, d) embeddings of the bundled products' defects, except those of this product."""
     digests = {photo.digest for photo in product.scored.photos}
     photos = [sample for name in teaching_job.samples() for sample in scan(teaching_job.SAMPLES / name).defects]
 

@@ -140,7 +140,7 @@ def _learn_button(product: TaughtProduct, groups: dict[str, str], by_region: boo
 
 
 def _learnable(product: TaughtProduct, groups: dict[str, str]) -> dict[int, str]:
-    """Return labels of the types that have enough examples to be learned."""
+    """Labels of the types that have enough examples to be learned."""
     labels = defect_labels.labels_of(product)
     ready = learnable(labels, [groups[photo.name] for photo in product.scored.photos])
     return {position: kind for position, kind in labels.items() if kind in ready}

@@ -59,7 +59,7 @@ def results(product: TaughtProduct) -> None:
 
 
 def accuracy_sentences(learned: TypeTrainingResult) -> tuple[str, str]:
-    """Return two plain sentences: how many are named correctly, and the effect of a higher probability."""
+    """Two plain sentences: how many are named correctly, and the effect of a higher probability."""
     stated = learned.posterior.max(axis=1)
     right = learned.posterior.argmax(axis=1) == learned.unseen.y
     surer = np.argsort(-stated, kind="stable")[: -(-len(stated) // 2)]
@@ -71,7 +71,7 @@ def accuracy_sentences(learned: TypeTrainingResult) -> tuple[str, str]:
 
 
 def is_guessing(learned: TypeTrainingResult) -> bool:
-    """Return whether always naming the most frequent type may well have got as many right (two standard errors)."""
+    """Whether always naming the most frequent type may well have got as many right (two standard errors)."""
     y = learned.unseen.y
     chance = np.bincount(y).max() / len(y)
     fraction = float((learned.posterior.argmax(axis=1) == y).mean())
@@ -79,7 +79,7 @@ def is_guessing(learned: TypeTrainingResult) -> bool:
 
 
 def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str]:
-    """Return what the limit does, in counts: known types, types left out, other products."""
+    """What the limit does, in counts: known types, types left out, other products."""
     stated = learned.posterior.max(axis=1)
     named = stated >= defect_types.minimum_confidence
     right = named & (learned.posterior.argmax(axis=1) == learned.unseen.y)
@@ -96,7 +96,7 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
 
 
 def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndarray:
-    """Return (C, C + 1) counts of true types by types named; the last column is for those without a name."""
+    """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
     posterior = learned.posterior
     kinds = learned.posterior.shape[1]
     predicted = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
@@ -151,7 +151,7 @@ def _trust(known: DefectTypes, learned: TypeTrainingResult) -> None:
 
 
 def elsewhere(learned: TypeTrainingResult, prior: np.ndarray) -> dict[str, list[str]]:
-    """Return the column of errors on other products' defects, in the order of the models; none without such defects."""
+    """The column of errors on other products' defects, in the order of the models; none without such defects."""
     if not len(learned.foreign):
         return {}
     stated = learned.foreign, learned.foreign_parent

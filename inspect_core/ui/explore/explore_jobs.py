@@ -62,7 +62,7 @@ def draw_map(product: TaughtProduct, order: MapRequest, live: dict[str, int], li
 
 
 def follow_live(product: TaughtProduct, name: str, live: dict[str, int], job: Job) -> list[SensitivityPoint]:
-    """Return the figures at stops of a live parameter, the one in force among them."""
+    """The figures at stops of a live parameter, the one in force among them."""
     stops = sensitivity.chosen_stops(product.scored, name, live[name])
     return sensitivity.live_sensitivity(product.scored, truth_masks(product.scored), name, stops, live, job.report)
 
@@ -70,7 +70,7 @@ def follow_live(product: TaughtProduct, name: str, live: dict[str, int], job: Jo
 def follow_refits(
     product: TaughtProduct, name: str, in_force: float, live: dict[str, int], job: Job
 ) -> list[SensitivityPoint]:
-    """Return the figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
+    """The figures at values of γ, M or σ about the one in force, each fitted on the patch sample of previews."""
     job.report(0.0, "sampling good patches")
     position = product.refit_view
     view = product.scored.views[position]
@@ -88,14 +88,14 @@ def follow_refits(
 
 
 def values_about(name: str, in_force: float) -> tuple[float, ...]:
-    """Return values to try around the one in force: 1/8 to 8 times; whole numbers, whose cost grows, 1/4 to twice."""
+    """Values to try around the one in force: 1/8 to 8 times; whole numbers, whose cost grows, 1/4 to twice."""
     if CONTROLS[name].stops:
         return tuple(max(2, round(in_force * 2**step)) for step in STEPS_OF_TWO if -2 <= step <= 1)
     return tuple(in_force * 2.0**step for step in STEPS_OF_TWO)
 
 
 def spectrum(product: TaughtProduct, view: FittedMethod) -> LocalSpectrum | str:
-    """Return where variance goes in a view without components, computed once per fit."""
+    """Where variance goes in a view without components, computed once per fit."""
     key = ("spectrum", product.fit, view.method)
     if (result := result_cache.result_cache().get(key)) is None:
         result = view.definition.spectrum(view.detector)
@@ -104,14 +104,14 @@ def spectrum(product: TaughtProduct, view: FittedMethod) -> LocalSpectrum | str:
 
 
 def patch_variances(product: TaughtProduct, view: int, job: Job) -> np.ndarray:
-    """Return (d,) float64 variance of good patches along principal directions, largest first, from a sample."""
+    """(d,) float64 variance of good patches along principal directions, largest first, from a sample."""
     job.report(0.0, "sampling good patches")
     sample = product.own_study.patch_sample(SAMPLED, lambda: job.cancelling, view=view).double().cpu()
     return torch.linalg.eigvalsh(torch.cov(sample.T, correction=0)).flip(0).clamp_min(0).numpy()
 
 
 def features(product: TaughtProduct, position: int) -> tuple[Tensor, ...]:
-    """Return (1, h, w, k) patch features of a photo for each view, from the store if they are there."""
+    """(1, h, w, k) patch features of a photo for each view, from the store if they are there."""
     if product.study is not None:
         return product.study.features(product.scored.photos[position])
     return product.extractor.features(product.photo(position), product.scored.photos[position].placed)

@@ -52,13 +52,13 @@ def patch_map(product: TaughtProduct) -> None:
 
 
 def map_key(product: TaughtProduct, order: MapRequest, live: dict[str, int]) -> tuple:
-    """Return a drawn map's key: all that determines it. Not the limit in force: moving it redraws nothing."""
+    """A drawn map's key: all that determines it. Not the limit in force: moving it redraws nothing."""
     shown = product.fit, len(product.scored.photos), product.scored.areas
     return "map", *shown, order.photo_level, order.after_mapping, order.view, *live.values()
 
 
 def chart_name(key: tuple) -> str:
-    """Return the key of the widget that shows a map: a new map has a new selection."""
+    """The key of the widget that shows a map: a new map has a new selection."""
     return f"map-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
@@ -160,7 +160,7 @@ def _show_picked(
 
 
 def _picked(chart: str, count: int) -> int | None:
-    """Return the point clicked last; it stays when a click meets no point or the colours change."""
+    """The point clicked last; it stays when a click meets no point or the colours change."""
     event = st.session_state.get(chart) or {}
     chosen = (event.get("selection") or {}).get("points") or []
     picked_key = f"picked-{chart}"
@@ -196,7 +196,7 @@ def _scored(value: float, limits: Limits | None, words: str) -> str:
 
 
 def _suggested_limit(product: TaughtProduct, live: dict[str, int]) -> float:
-    """Return the limit above which patches are preferred as points; independent of a limit set by hand."""
+    """The limit above which patches are preferred as points; independent of a limit set by hand."""
     try:
         return product.suggested_limits(live).review
     except ValueError:

@@ -36,7 +36,7 @@ PHOTO_SECONDS = 0.06
 
 
 def chosen_view(product: TaughtProduct) -> int:
-    """Return the position of the view to show; a choice if the detector adds several."""
+    """The position of the view to show; a choice if the detector adds several."""
     views = product.scored.views
     if len(views) < 2:
         return 0
@@ -100,7 +100,7 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
 
 
 def learned_from(product: TaughtProduct, photo_count: int) -> str:
-    """Return in words the good photos it learned from, `photo_count` with the copies that were made of them."""
+    """In words the good photos it learned from, `photo_count` with the copies that were made of them."""
     record = product.recipe.teaching_record if product.recipe else None
     originals = sum(photo.subset == "train" for photo in record.photos) if record else photo_count
     originals = len(product.study.split.train) if product.study else originals

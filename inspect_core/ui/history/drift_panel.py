@@ -52,7 +52,7 @@ def signals(selection: Selection) -> None:
 
 
 def _alarm_sentence(alarms: Sequence[SignalAlarm], inspections: Sequence[Inspection], selection: Selection) -> str:
-    """Return when a signal left first, at which part, and the last change before it."""
+    """When a signal left first, at which part, and the last change before it."""
     first = alarms[0]
     part = inspections[first.position]
     before = next((entry for entry in selection.changes if entry.time <= part.time.isoformat()), None)
@@ -76,6 +76,6 @@ def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tupl
 
 
 def _good_scores(digest: str) -> list[float]:
-    """Return scores of the good parts that a saved recipe was released with; none if it is no longer there."""
+    """Scores of the good parts that a saved recipe was released with; none if it is no longer there."""
     path = saved_recipes.find(digest)
     return [] if path is None else [row.score for row in saved_recipes.checked(path).calibration_photos]

@@ -41,7 +41,7 @@ def at_a_glance(selection: Selection) -> None:
 
 
 def picture(inspection: Inspection, side: int) -> bytes | None:
-    """Return the inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
+    """The inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
     return _picture(inspection.path, inspection.digest, side) if inspection.path else None
 
 
@@ -53,7 +53,7 @@ def in_words(inspection: Inspection) -> str:
 
 
 def causes(inspections: list[Inspection]) -> list[str]:
-    """Return what the latest parts have in common that may stop them all."""
+    """What the latest parts have in common that may stop them all."""
     latest = reversed(inspections[:MOST_REMARKS])
     return common_causes(Remark(part.photo_deviation, part.region_x, part.region_y) for part in latest)
 
@@ -87,7 +87,7 @@ def _scores(inspections: list[Inspection]) -> None:
 
 
 def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str, str]:
-    """Return those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and
+    """Those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and
     a sentence on those that cannot be drawn.
 
     Of several products both are multiples of the limit for rejection.

@@ -55,12 +55,12 @@ def downloads(selection: Selection) -> None:
 
 
 def lines_of(selection: Selection) -> list[Sequence[Cell]]:
-    """Return the cells of each inspection, latest first, under COLUMNS; time in UTC."""
+    """The cells of each inspection, latest first, under COLUMNS; time in UTC."""
     return [COLUMNS, *map(_line, selection.inspections)]
 
 
 def html_of(selection: Selection) -> str:
-    """Return the shift at a glance, the changes, and the parts, those not accepted first."""
+    """The shift at a glance, the changes, and the parts, those not accepted first."""
     inspections = selection.inspections
     counts_text = ", ".join(
         f"{count:,} {VERDICT_PHRASES[word]}" for word in ALL_VERDICTS if (count := counts(inspections)[word])
@@ -97,7 +97,7 @@ def html_of(selection: Selection) -> str:
 
 
 def _recipes(inspections: Sequence[Inspection]) -> str:
-    """Return the versions that inspected these parts, each with its state and who gave it."""
+    """The versions that inspected these parts, each with its state and who gave it."""
     products = {inspection.recipe: inspection.product for inspection in inspections}
     with AuditLog.open() as log:
         return "; ".join(f"{products[digest]} {digest[:12]}, {approval(log, digest)}" for digest in products)
@@ -140,7 +140,7 @@ def _cells(inspection: Inspection) -> list[str]:
 
 
 def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
-    """Return the figure, and a sentence on the parts left out of it; each may be ""."""
+    """The figure, and a sentence on the parts left out of it; each may be ""."""
     drawn, scores, limits, unit, left_out = series(inspections)
     if not drawn:
         return "", left_out
@@ -156,7 +156,7 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
 
 
 def _notches(inspections: list[Inspection]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and rows of the table of other limits."""
+    """The heads and rows of the table of other limits."""
     by_step = verdicts_at_limits(inspections)
     rows = [[name, *(f"{by_step[step][word]:,}" for word in ALL_VERDICTS)] for step, name in STEPS.items()]
     return ["Limit", *(VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS)], rows

@@ -43,7 +43,7 @@ class Selection:
 
 
 def choose(log: AuditLog) -> Selection:
-    """Return the filters, and the entries that pass them. Raises LogError."""
+    """The filters, and the entries that pass them. Raises LogError."""
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     since, until, period = _period(row)
     head = log.head()
@@ -86,7 +86,7 @@ def choose(log: AuditLog) -> Selection:
 
 
 def last_inspection(log: AuditLog) -> Inspection | None:
-    """Return the latest inspection of all. Raises LogError."""
+    """The latest inspection of all. Raises LogError."""
     return next((inspections.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
 
 
@@ -110,7 +110,7 @@ def show_no_matches(last: Inspection | None) -> None:
 
 
 def local(moment: datetime) -> datetime:
-    """Return a time in the time zone of this machine."""
+    """A time in the time zone of this machine."""
     return moment.astimezone()
 
 

@@ -24,7 +24,7 @@ _CHOSEN = "history_entry"
 
 
 def _matching(inspections: Sequence[Inspection]) -> Sequence[Inspection]:
-    """Return the parts whose name holds what is typed, that of the entry so numbered first; all where nothing is."""
+    """The parts whose name holds what is typed, that of the entry so numbered first; all where nothing is."""
     text = st.text_input(
         "Find a part", key="history_part", placeholder="name of a photo or entry", width=BESIDE
     ).strip()
@@ -118,7 +118,7 @@ def _why_missing(inspection: Inspection) -> str:
 
 
 def _heatmap(inspection: Inspection) -> bytes | None:
-    """Return the photo with its heatmap, reduced; None where its recipe is not saved here."""
+    """The photo with its heatmap, reduced; None where its recipe is not saved here."""
     path = saved_recipes.find(inspection.recipe)
     with shell.errors_shown(ValueError, OSError):
         if path is not None:

@@ -36,7 +36,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
 
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:
-    """Return (H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it."""
+    """(H, W, 3) uint8: the reference left of this fraction of the width, the picture right of it."""
     shown = downscale(picture, SIDE)
     column = round(at * shown.shape[1])
     shown[:, :column] = squash(reference, shown.shape[:2])[:, :column]

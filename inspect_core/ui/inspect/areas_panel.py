@@ -33,7 +33,7 @@ _DRAWING = st.components.v2.component(
 
 
 def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
-    """Return the product with the last drawing in force; for invalid areas a message, and the drawing stays."""
+    """The product with the last drawing in force; for invalid areas a message, and the drawing stays."""
     drawn = (st.session_state.get(_key(product)) or {}).get("areas") or {}
     if stamp_of(drawn) in (NEVER, settings.areas_stamp):
         return product

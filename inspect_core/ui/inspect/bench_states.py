@@ -27,7 +27,7 @@ def of_model(
     limits: Limits | None,
     product_check: ProductCheck | None = None,
 ) -> BenchState:
-    """Return the fitted model at this live value; limits None: the suggested ones; product_check: in the session's
+    """The fitted model at this live value; limits None: the suggested ones; product_check: in the session's
     mode.
     """
     return _judged(product, product.scored, position, live, limits, product.suggested_limits(live), product_check)
@@ -36,7 +36,7 @@ def of_model(
 def of_preview(
     product: TaughtProduct, position: int, run: PreviewRun, model: BenchState, product_check: ProductCheck | None = None
 ) -> BenchState:
-    """Return the preview's map as soon as it is there, its scores, limits and verdicts when all photos are scored.
+    """The preview's map as soon as it is there, its scores, limits and verdicts when all photos are scored.
 
     Scores of two fits of one view have no common scale. Until then, all figures of the model are therefore brought to
     the preview's by the medians of the two maps shown, and nothing is counted or judged. Those of several views are in
@@ -69,7 +69,7 @@ def _judged(
     product: TaughtProduct, scored: ScoredPhotos, position: int, live: Mapping[str, int], limits: Limits | None,
     suggested: Limits, product_check: ProductCheck | None,
 ) -> BenchState:  # fmt: skip
-    """Return the photos under the model in force or under a preview that has scored all of them."""
+    """The photos under the model in force or under a preview that has scored all of them."""
     scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
     checks = [product.checked(i, product_check, ask=False) for i in range(len(scored.photos))]
     stopped = np.array([result is not None and result.rejects for result in checks], bool)
@@ -87,7 +87,7 @@ def _judged(
 def verdict_of(
     product: TaughtProduct, view: BenchState, product_check: ProductCheck | None, *, photo_missing: bool
 ) -> Verdict:
-    """Return the verdict on the photo shown in this view, the same as from the recipe.
+    """The verdict on the photo shown in this view, the same as from the recipe.
 
     product_check: in the session's mode. No defect type is named on a preview. A missing photo has no type, and a
     product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for a

@@ -53,7 +53,7 @@ def _arriving(job_id: str) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _photos() -> list[np.ndarray]:
-    """Return the good photos of the sample, (h, w, 3) uint8, reduced."""
+    """The good photos of the sample, (h, w, 3) uint8, reduced."""
     return contact_sheet.small(
         sample for sample in scan(teaching_job.SAMPLES / teaching_job.FIRST_SAMPLE).good if sample.split_side == "train"
     )

@@ -29,7 +29,7 @@ def known_types(product: TaughtProduct) -> dict[int, str]:
 
 
 def good_parts(product: TaughtProduct) -> list[int]:
-    """Return positions of the good parts on the bench that have no label."""
+    """Positions of the good parts on the bench that have no label."""
     labels = defect_labels.labels_of(product)
     return [int(i) for i in np.flatnonzero(product.scored.good_and_defect()[0]) if i not in labels]
 
@@ -64,7 +64,7 @@ def start(
 
 
 def box_of(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, *, known: bool) -> Box:
-    """Return what to look at on a photo: its largest region, else its highest score.
+    """What to look at on a photo: its largest region, else its highest score.
 
     known: the defect of the part is known; its true mask is then preferred to the highest score.
     """
@@ -78,7 +78,7 @@ def box_of(product: TaughtProduct, position: int, live: dict[str, int], limits: 
 def case_of(
     product: TaughtProduct, position: int, box: Box | None, *, defect_type: str, group: str | None = None
 ) -> KnownCase:
-    """Return a photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
+    """A photo on the bench, or the square around a box on it, as a known case. Raises ImageError."""
     return KnownCase(
         crops.embedding(product, position, box),
         crops.picture(product, position, box),

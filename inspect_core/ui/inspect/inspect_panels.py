@@ -86,7 +86,7 @@ def add_photos(product: TaughtProduct) -> TaughtProduct:
 
 
 def _stored(product: TaughtProduct, path: Path) -> list[PhotoToRead]:
-    """Return the photos at a path. Raises ValueError and OSError as `photos_of`, and for more than MOST_ADDED."""
+    """The photos at a path. Raises ValueError and OSError as `photos_of`, and for more than MOST_ADDED."""
     photos = photos_of([path], workspace.readable_roots())
     if len(photos) > MOST_ADDED:
         raise ValueError(f"“{path.name}” holds {len(photos):,} photos; inspect more than {MOST_ADDED} on Batch")
@@ -94,7 +94,7 @@ def _stored(product: TaughtProduct, path: Path) -> list[PhotoToRead]:
 
 
 def _uploaded(product: TaughtProduct, settings: SessionSettings, files: Sequence[UploadedFile]) -> list[PhotoToRead]:
-    """Return the photos in uploaded files, zips unpacked; why a zip cannot be used is kept in the settings."""
+    """The photos in uploaded files, zips unpacked; why a zip cannot be used is kept in the settings."""
     settings.problems.clear()
     photos: list[PhotoToRead] = []
     for file in files:
@@ -211,7 +211,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
 
 
 def _forecast(scored: ScoredPhotos, view: BenchState) -> str:
-    """Return what to expect of the limits in this view; scored: its photos."""
+    """What to expect of the limits in this view; scored: its photos."""
     return forecast_sentence(scored, view.limits, view.scores, view.setting_scores, ceiling=view.ceiling)
 
 
@@ -323,7 +323,7 @@ def _set_mode(taught_id: str, key: str) -> None:
 
 
 def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
-    """Return the photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
+    """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
     try:
         return product.pixels(position), False
     except ImageError as error:
@@ -332,7 +332,7 @@ def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
 
 
 def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *, photo_missing: bool) -> BenchState:
-    """Return the view with the photo shown and its verdict in words.
+    """The view with the photo shown and its verdict in words.
 
     Raises ValueError for a score that is not finite.
     """

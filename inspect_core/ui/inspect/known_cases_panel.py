@@ -98,7 +98,7 @@ def _build(
 def _looked_at(
     product: TaughtProduct, cases: KnownCases, position: int, live: dict[str, int], limits: Limits
 ) -> Box | None:
-    """Return the box that is compared: of the largest region, or of another one chosen; None for the whole part."""
+    """The box that is compared: of the largest region, or of another one chosen; None for the whole part."""
     if not cases.by_region:
         return None
     boxes = crops.found_boxes(product, position, live, limits)[:MOST_REGIONS]

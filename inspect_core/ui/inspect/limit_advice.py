@@ -63,7 +63,7 @@ def offer_limit(row: DeltaGenerator, product: TaughtProduct, drawn: BenchState) 
 
 
 def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[CostLimit, str]:
-    """Return the limit, and the sets it is from: photos not used for figures, if there are any."""
+    """The limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = product.scored
     defect = scored.good_and_defect()[1]
     choose = scored.of_subset("validation") & defect

@@ -35,7 +35,7 @@ ROOMY = 2
 
 
 def drawer(product: TaughtProduct, settings: SessionSettings) -> DeltaGenerator:
-    """Return where the controls are: one click away, open for whoever moved one before, and always during a preview."""
+    """Where the controls are: one click away, open for whoever moved one before, and always during a preview."""
     if product.study is None:
         return st.container()
     key = f"fine-tune-{product.id}"
@@ -107,7 +107,7 @@ def undo(taught_id: str, drawn: tuple[str, int]) -> None:
 
 
 def shown(product: TaughtProduct, settings: SessionSettings) -> tuple[str, int]:
-    """Return what the controls are of: the fit in force and the number of the preview, 0 without one."""
+    """What the controls are of: the fit in force and the number of the preview, 0 without one."""
     return product.fit, 0 if settings.preview is None else settings.preview.number
 
 
@@ -194,13 +194,13 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
-    """Return areas to choose from, evenly spaced on a log scale, from one pixel of the map to the largest."""
+    """Areas to choose from, evenly spaced on a log scale, from one pixel of the map to the largest."""
     steps = np.geomspace(1, largest_area(size), AREAS)
     return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
 
 
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
-    """Return the slider's key of a live value: another for each fit and preview, and while that has no values yet."""
+    """The slider's key of a live value: another for each fit and preview, and while that has no values yet."""
     fit, preview = shown(product, settings)
     return f"{name}-{product.id}-{preview or fit}{'-waiting' if waiting else ''}"
 
@@ -254,12 +254,12 @@ def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "")
 
 
 def _crowded(product: TaughtProduct) -> bool:
-    """Return whether the controls are too many for captions of more than a few words."""
+    """Whether the controls are too many for captions of more than a few words."""
     return len(product.scored.live) + len(product.refits) > ROOMY
 
 
 def _stops(product: TaughtProduct, name: str) -> list[float]:
-    """Return values spaced evenly on a log scale about the one in force, which is among them."""
+    """Values spaced evenly on a log scale about the one in force, which is among them."""
     in_force = product.fitted()[name]
     if stops := CONTROLS[name].stops:
         return sorted({*stops, in_force})
@@ -267,5 +267,5 @@ def _stops(product: TaughtProduct, name: str) -> list[float]:
 
 
 def _percent(fraction: float) -> str:
-    """Return a fraction in percent with enough digits to distinguish it from 100."""
+    """A fraction in percent with enough digits to distinguish it from 100."""
     return next((text for n in (1, 2, 3) if not (text := f"{100 * fraction:.{n}f}").startswith("100")), "100") + " %"

@@ -20,7 +20,7 @@ REOPENED = "Values are fixed, because not all photos it was taught with are ther
 
 
 def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
-    """Return the product with a photo under this label; recorded in the audit log, never in the engineer's files."""
+    """The product with a photo under this label; recorded in the audit log, never in the engineer's files."""
     word = defect_labels.normalise_label(kind)
     if not (word and 0 <= position < len(product.scored.photos)):
         return product

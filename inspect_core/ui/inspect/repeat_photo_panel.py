@@ -110,7 +110,7 @@ def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], 
 
 
 def farthest(holds: Callable[[float], bool], end: float, step: float) -> float:
-    """Return the last of 0, step, 2 step, ... towards `end` up to which `holds` is True, found by halving."""
+    """The last of 0, step, 2 step, ... towards `end` up to which `holds` is True, found by halving."""
     sure = 0
     count = round(abs(end) / step)
     if holds(end):

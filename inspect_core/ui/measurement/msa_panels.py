@@ -36,7 +36,7 @@ FIXTURE = "Remove the part and put it back in the fixture before each photo; the
 
 
 def choose() -> str | None:
-    """Return the study to go on with; None for a new one."""
+    """The study to go on with; None for a new one."""
     known = msa_study.names()
     if not known:
         return None
@@ -46,7 +46,7 @@ def choose() -> str | None:
 
 
 def chosen() -> str | None:
-    """Return the study that `choose` shows; None without any."""
+    """The study that `choose` shows; None without any."""
     return st.session_state.get("study") or next(iter(msa_study.names()), None)
 
 
@@ -231,7 +231,7 @@ def _measures(agreed: Agreement) -> None:
 
 
 def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str], verdict: str) -> str:
-    """Return the report: what the study says, its figures, and every call, in one page that needs no network."""
+    """The report: what the study says, its figures, and every call, in one page that needs no network."""
     truth = dict(study.parts)
     calls = [
         [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
@@ -265,7 +265,7 @@ def _approval(digest: str) -> str:
 
 
 def _part_of(study: MsaStudy, file: str) -> str:
-    """Return the part that a file is named after: its stem, or that's last word. Raises ValueError naming the file."""
+    """The part that a file is named after: its stem, or that's last word. Raises ValueError naming the file."""
     stem = PurePosixPath(file).stem
     names = {part.name for part in study.parts}
     words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
@@ -276,7 +276,7 @@ def _part_of(study: MsaStudy, file: str) -> str:
 
 
 def _recipe(study: MsaStudy) -> Recipe | None:
-    """Return the recipe of the study; None, with the reason on the page, when it is no longer the one it began with."""
+    """The recipe of the study; None, with the reason on the page, when it is no longer the one it began with."""
     path = next((path for path in saved_recipes.paths() if path.name == study.recipe), Path(study.recipe))
     try:
         recipe = saved_recipes.checked(path)

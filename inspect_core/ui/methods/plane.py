@@ -57,7 +57,7 @@ class Panel:
 
 
 def points(key: str, version: str, begun: np.ndarray) -> np.ndarray:
-    """Return (n, 3) places and groups: the browser's, or `begun` where it has none of that version that can be used."""
+    """(n, 3) places and groups: the browser's, or `begun` where it has none of that version that can be used."""
     moved = (st.session_state.get(key) or {}).get("points") or {}
     if stamp_of(moved) == NEVER or moved.get("version") != version:
         return begun

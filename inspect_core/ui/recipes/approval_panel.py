@@ -31,7 +31,7 @@ MEANING = {
 
 
 def states() -> dict[str, str] | None:
-    """Return the state of every recipe but drafts, by digest; None, with an error shown, without a log."""
+    """The state of every recipe but drafts, by digest; None, with an error shown, without a log."""
     with shell.errors_shown(LogError), AuditLog.open() as log:
         return life_cycle.states(log)
     return None
@@ -113,7 +113,7 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str, now
 
 
 def _confirm_figures(recipe: Recipe, key: str) -> bool:
-    """Return the figures that are approved, and whether they are meant: poor ones are confirmed."""
+    """The figures that are approved, and whether they are meant: poor ones are confirmed."""
     counts, set_on_these = recipe.counts()
     st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
     without_score = counts.good_unscored.total + counts.defects_unscored.total

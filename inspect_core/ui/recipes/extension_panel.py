@@ -85,7 +85,7 @@ def section(recipe: Recipe, key: str) -> None:
 
 
 def _in_folder(folder: Path, key: str) -> list[Candidate]:
-    """Return the photos of a folder; those that names, lists or masks call defective are known defects.
+    """The photos of a folder; those that names, lists or masks call defective are known defects.
 
     Raises ScanError and OSError.
     """
@@ -156,7 +156,7 @@ def _save(recipe: Recipe, new: Recipe, reason: str) -> None:
 
 
 def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple[str, Path]]:
-    """Return every photo with what is known of it; (name, path) of those that are ticked."""
+    """Every photo with what is known of it; (name, path) of those that are ticked."""
     if not candidates:
         return []
     known = {} if recipe.teaching_record is None else {photo.digest: photo for photo in recipe.teaching_record.photos}
@@ -191,7 +191,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
 def _described(
     candidate: Candidate, photo: TeachingPhoto | None, row: ResultRow, *, is_tested: bool
 ) -> tuple[str, bool]:
-    """Return what is known of a photo, and whether it is chosen to begin with: never a known defect, another product,
+    """What is known of a photo, and whether it is chosen to begin with: never a known defect, another product,
     or a part that the recipe rejected and a person accepted.
 
     photo: what the recipe was taught with it as; row: what the recipe makes of it, its product check as strict as it
@@ -219,7 +219,7 @@ def _described(
 
 @st.cache_data(max_entries=5000, show_spinner=False)
 def _judged(path: str, written: int, digest: str, _recipe: Recipe) -> ResultRow:
-    """Return what a recipe makes of a photo, its product check stopping what it takes for another product."""
+    """What a recipe makes of a photo, its product check stopping what it takes for another product."""
     return inspect_photo(_strict(digest, _recipe), Path(path).name, Path(path)).row
 
 
@@ -231,7 +231,7 @@ def _strict(digest: str, _recipe: Recipe) -> LoadedRecipe:
 
 @st.cache_data(max_entries=2000, show_spinner=False)
 def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, bytes]:
-    """Return the digest of a photo and a small picture of it; "" and b"" for one that cannot be read."""
+    """The digest of a photo and a small picture of it; "" and b"" for one that cannot be read."""
     try:
         picture = read(Path(path), _depth)
     except ImageError:
@@ -240,7 +240,7 @@ def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, byte
 
 
 def _called_good(recipe: Recipe) -> list[Candidate]:
-    """Return the parts that people called good under this recipe, where their photos are still there."""
+    """The parts that people called good under this recipe, where their photos are still there."""
     photos = {photo.digest: photo for photo in recipe.teaching_record.photos} if recipe.teaching_record else {}
     candidates: dict[str, Candidate] = {}
     with shell.errors_shown(LogError), AuditLog.open() as log:

@@ -135,7 +135,7 @@ def _contents(recipe: Recipe, path: Path) -> None:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _picture(_recipe: Recipe, digest: str) -> bytes | None:
-    """Return WebP of the reference that parts are aligned to, else of the good photo with the middle score."""
+    """WebP of the reference that parts are aligned to, else of the good photo with the middle score."""
     if _recipe.alignment is not None:
         return heatmap.thumbnail(_recipe.alignment.reference, side=2 * PICTURE)
     if _recipe.calibration_photos:

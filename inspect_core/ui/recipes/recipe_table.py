@@ -32,7 +32,7 @@ class RecipeSummary(NamedTuple):
 
 
 def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], dict[Path, str]]:
-    """Return the recipes at these paths, and why the others cannot be used, by path."""
+    """The recipes at these paths, and why the others cannot be used, by path."""
     recipes = []
     refused = {}
     for path in paths:
@@ -44,7 +44,7 @@ def lines(paths: Sequence[Path]) -> tuple[list[RecipeSummary], dict[Path, str]]:
 
 
 def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> RecipeSummary:
-    """Return one of these recipes: of the product that is chosen, the row that is; at first the version in force.
+    """One of these recipes: of the product that is chosen, the row that is; at first the version in force.
 
     states: returned by `approval_panel.states`.
     """

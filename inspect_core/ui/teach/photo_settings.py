@@ -57,7 +57,7 @@ SLIDERS = {
 
 
 def choose_depth(samples: Dataset, key: str) -> Dataset:
-    """Return the photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged.
+    """The photos, read at the chosen depth; photos of 8 bits offer no choice and are returned unchanged.
 
     key: of the files; it changes when they do.
     """
@@ -83,7 +83,7 @@ def choose_depth(samples: Dataset, key: str) -> Dataset:
 
 
 def choose_alignment(key: str) -> dict[str, Any]:
-    """Return the fields of an order on alignment; key: of the files, it changes when they do."""
+    """The fields of an order on alignment; key: of the files, it changes when they do."""
     at, begins, say = f"align-{key}", TeachingConfig.align, ALIGN.__getitem__
     label = "Part position"
     align = st.selectbox(label, list(ALIGN), list(ALIGN).index(begins), format_func=say, key=at, help=TO_LYING)
@@ -101,7 +101,7 @@ def choose_alignment(key: str) -> dict[str, Any]:
 
 
 def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePlan | None:
-    """Return the plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that
+    """The plan as chosen, to see how much of the smallest defect is left after squashing; None for photos that
     are squashed to `size`. tile: the size of one. Small photos offer no choice.
     """
     if max(side / input_side for side, input_side in zip(photos[0].size, size, strict=True)) < LARGE:
@@ -142,7 +142,7 @@ def _squashed(key: str, _sample: PhotoFile, size: Size) -> np.ndarray:
 
 
 def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]) -> Tolerances | None:
-    """Return the tolerances to teach, with pictures of the extremes; None for photos that are taken as they are.
+    """The tolerances to teach, with pictures of the extremes; None for photos that are taken as they are.
 
     key: of the files; it changes when they do. size: (height, width) of the picture that the network sees.
     """
@@ -168,7 +168,7 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _pictures(key: str, _sample: PhotoFile, size: tuple[int, int], text: str) -> list[np.ndarray]:
-    """Return the photo as taken, and photographed again at both ends of the tolerances."""
+    """The photo as taken, and photographed again at both ends of the tolerances."""
     photo = read(_sample.path, _sample.depth).pixels
     tolerances = Tolerances.parse(text)
     picture = squash(photo, size)

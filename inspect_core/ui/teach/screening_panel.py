@@ -34,7 +34,7 @@ def _looks() -> ResultCache:
 
 
 def choose_good(samples: Dataset, key: str) -> Dataset | None:
-    """Return the photos without those the user leaves out; None, with the reason on the page, when too few are left.
+    """The photos without those the user leaves out; None, with the reason on the page, when too few are left.
 
     key: of the files; it changes when they do.
     """
@@ -57,7 +57,7 @@ def choose_good(samples: Dataset, key: str) -> Dataset | None:
 
 
 def _order(samples: Dataset, key: str) -> TeachingConfig:
-    """Return the order for the look, with the settings chosen further down the page."""
+    """The order for the look, with the settings chosen further down the page."""
     chosen = st.session_state.get
     size = shape.input_size([sample.size for sample in samples.good], chosen("size", shape.SIDE))
     grid = shape.grid_of(size, chosen("grid", shape.CELL))
@@ -147,7 +147,7 @@ def _leave(key: str, name: str, box: str) -> None:
 
 @st.cache_data(max_entries=512, show_spinner=False)
 def _picture(key: str, name: str, _path: Path, _depth: Depth | None, place: tuple[float, float] | None) -> bytes:
-    """Return a square picture to find a photo by, its strangest place in a ring. Raises ImageError."""
+    """A square picture to find a photo by, its strangest place in a ring. Raises ImageError."""
     small = heatmap.downscale(read(_path, _depth).pixels, PICTURE)
     height, width = small.shape[:2]
     square = np.zeros((PICTURE, PICTURE, 4), np.uint8)

@@ -89,7 +89,7 @@ def choose_photos() -> PhotoSource | None:
 
 
 def show_scan(source: PhotoSource, key: str) -> Dataset | None:
-    """Return what was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
+    """What was found, as a table, with every warning and every skipped photo; None when nothing can be taught.
 
     key: the files' `fingerprint`.
     """
@@ -130,14 +130,14 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
 
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
 def _strips(_samples: Dataset, key: str) -> list[str]:
-    """Return the first photos of every kind, in the table's order: good, then defect types; key: of the files."""
+    """The first photos of every kind, in the table's order: good, then defect types; key: of the files."""
     types = sorted({sample.label for sample in _samples.defects})
     kinds = [_samples.good, *([defect for defect in _samples.defects if defect.label == kind] for kind in types)]
     return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
 
 
 def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
-    """Return which good photos to learn from, which set the limit, which judge it; groups stay together.
+    """Which good photos to learn from, which set the limit, which judge it; groups stay together.
 
     Also the seed, of the split and of the fit, and notes on the photos. None, with the reason on the page, where there
     are too few.
@@ -181,7 +181,7 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
 
 
 def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> TeachingConfig | None:
-    """Return name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
+    """Name, detector, backbone and detail. The defaults suit most parts; None when a choice cannot be used.
 
     key: of the files; it changes when they do.
     """
@@ -291,7 +291,7 @@ def offer_without_alignment(order: TeachingConfig) -> None:
 
 
 def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
-    """Return the parameters of the fit to be set; none while the detector is not chosen yet."""
+    """The parameters of the fit to be set; none while the detector is not chosen yet."""
     if method is None:
         return {}
     names = registry.methods_of(method)
@@ -302,7 +302,7 @@ def _parameters(method: str | None, tiles: TilePlan | None) -> dict[str, float]:
 
 
 def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> dict[str, float]:
-    """Return the options of one method, each begun at its value; sliders side by side, switches below."""
+    """The options of one method, each begun at its value; sliders side by side, switches below."""
     shown = {name: option for name, option in row.options.items() if option.label}
     sliders = [name for name, option in shown.items() if option.kind is not bool]
     key = "fit" if tiles is None else "tiled"
@@ -321,7 +321,7 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
-    """Return the most time that a detector chosen for the photos may take, with what that leaves out."""
+    """The most time that a detector chosen for the photos may take, with what that leaves out."""
     label = "Maximum time per photo, ms"
     most = TeachingConfig.budget
     most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
@@ -348,7 +348,7 @@ def _scans() -> ResultCache:
 
 
 def _scanned(path: Path, fingerprint: str, reading: str | None) -> Dataset:
-    """Return the photos at a path, checked once for all windows, with a bar meanwhile."""
+    """The photos at a path, checked once for all windows, with a bar meanwhile."""
     dataset = _scans().get((path, fingerprint, reading))
     if dataset is None:
         bar = st.empty()

@@ -136,6 +136,7 @@ def test_array_shapes_symmetry_and_types(model):
     assert not model.score(torch.from_numpy(surface(3)).requires_grad_()).requires_grad
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 @pytest.mark.parametrize("fit", [quadrics.fit, quadrics.fit_algebraic_hs])
 @settings(deadline=None, max_examples=3)

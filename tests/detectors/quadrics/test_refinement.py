@@ -73,6 +73,7 @@ def test_random_start_is_symmetric_and_orthonormal():
     assert max(np.abs(b).max(), np.abs(c).max()) < 1
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.slow
 def test_both_refinements_lower_the_loss_and_keep_the_start():
     coefficients, x = problem(3, n=300)

@@ -17,12 +17,12 @@ NAMES_ALL = True
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file has COCO's lists."""
+    """Whether a file has COCO's lists."""
     return isinstance(file.json, dict) and {"images", "annotations"} <= file.json.keys()
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
+    """The photos of an annotation file. Raises ManifestError, naming the place, for one that is damaged."""
     try:
         document = from_json(file.text) if file.json is None else file.json
     except ManifestError:

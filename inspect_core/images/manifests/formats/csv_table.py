@@ -18,7 +18,7 @@ DELIMITERS = ",;\t|"
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return names, or values, that stand with commas between them."""
+    """Names, or values, that stand with commas between them."""
     return frozenset(text.split(", "))
 
 
@@ -63,7 +63,7 @@ class _Columns(NamedTuple):
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether some column of a file names photos that lie below its folder."""
+    """Whether some column of a file names photos that lie below its folder."""
     try:
         rows = _best_rows(file)
     except csv.Error:
@@ -75,7 +75,7 @@ def holds(file: ListFile) -> bool:
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photos of a table. The column of files is the one that holds names of photos.
+    """The photos of a table. The column of files is the one that holds names of photos.
 
     Raises ManifestError for a table without such a column, or whose column of labels is not clear.
     """
@@ -107,7 +107,7 @@ def read(file: ListFile) -> Listing:
 
 def _best_rows(file: ListFile) -> list[tuple[int, list[str]]]:
     def photos(rows: list[tuple[int, list[str]]]) -> int:
-        """Return how many rows hold a photo's name beside something else."""
+        """How many rows hold a photo's name beside something else."""
         return sum(len(row) > 1 and any(map(is_image, row)) for _, row in rows)
 
     several = [_rows(file.text, delimiter) for delimiter in DELIMITERS]
@@ -115,13 +115,13 @@ def _best_rows(file: ListFile) -> list[tuple[int, list[str]]]:
 
 
 def _rows(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """Return (line, fields) of every row that is not empty."""
+    """(line, fields) of every row that is not empty."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     return [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]
 
 
 def _photo_columns(file: ListFile, rows: list[tuple[int, list[str]]]) -> Counter[int]:
-    """Return how many photos each column names: with their endings, or without under a heading that says so."""
+    """How many photos each column names: with their endings, or without under a heading that says so."""
     photos = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
     headed = [column for column, name in enumerate(rows[0][1]) if _key(name) in FILES] if rows and not photos else []
     return photos or Counter(
@@ -132,7 +132,7 @@ def _photo_columns(file: ListFile, rows: list[tuple[int, list[str]]]) -> Counter
 def _columns(
     file: ListFile, rows: list[tuple[int, list[str]]]
 ) -> tuple[list[str], list[tuple[int, list[str]]], _Columns]:
-    """Return the header, [] without one, the other rows, and which column is what. Raises ManifestError as `read`."""
+    """The header, [] without one, the other rows, and which column is what. Raises ManifestError as `read`."""
     named = list(map(_key, rows[0][1])) if rows else []
     photos = _photo_columns(file, rows)
     if not photos:
@@ -171,7 +171,7 @@ def _columns(
 
 
 def _label(text: str, column: str, location: str) -> str | None:
-    """Return the label that a cell means in a column of this name. Raises ManifestError for a true or false that could
+    """The label that a cell means in a column of this name. Raises ManifestError for a true or false that could
     mean either.
     """
     word = text.casefold()

@@ -13,12 +13,12 @@ NAMES_ALL = True
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file has CVAT's images."""
+    """Whether a file has CVAT's images."""
     return file.xml is not None and file.xml.tag == "annotations" and file.xml.find("image") is not None
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photos of the file. Raises ManifestError, naming the image, for a shape without numbers."""
+    """The photos of the file. Raises ManifestError, naming the image, for a shape without numbers."""
     entries = []
     for number, image in enumerate(file.xml.iter("image") if file.xml is not None else ()):
         location = f"image {number}"
@@ -32,7 +32,7 @@ def read(file: ListFile) -> Listing:
 
 
 def _shape(row: Element) -> dict:
-    """Return the outline of an element, {} for one without, such as a tag. Raises ValueError."""
+    """The outline of an element, {} for one without, such as a tag. Raises ValueError."""
     if row.tag == "box":
         return box(*(float(row.get(name, "")) for name in ("xtl", "ytl", "xbr", "ybr")))
     if row.tag == "polygon":

@@ -25,13 +25,13 @@ _UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # put before the name of an uploaded f
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file is a list of tasks."""
+    """Whether a file is a list of tasks."""
     tasks = file.json
     return isinstance(tasks, list) and bool(tasks) and all(isinstance(task, dict) and _photo(task) for task in tasks)
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photos of the tasks. Raises ManifestError, naming the task, for a shape without numbers."""
+    """The photos of the tasks. Raises ManifestError, naming the task, for a shape without numbers."""
     return Listing([_entry(file, f"task {number}", task) for number, task in enumerate(file.json)])
 
 
@@ -49,7 +49,7 @@ def _entry(file: ListFile, location: str, task: dict[str, Any]) -> ManifestEntry
 
 
 def _photo(task: dict[str, Any]) -> str:
-    """Return the reference to the photo of a task, "" without one."""
+    """The reference to the photo of a task, "" without one."""
     data = task.get("data")
     values = data.values() if isinstance(data, dict) else ()
     texts = [value.partition("?d=")[2] or value for value in values if isinstance(value, str)]

@@ -15,12 +15,12 @@ _CORNERS = 32  # of the polygon that stands for a circle
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file has Labelme's shapes of one photo."""
+    """Whether a file has Labelme's shapes of one photo."""
     return isinstance(file.json, dict) and isinstance(file.json.get("shapes"), list) and "imagePath" in file.json
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photo of the file. A flag that says defective counts as a mark of no place."""
+    """The photo of the file. A flag that says defective counts as a mark of no place."""
     document = file.json
     photo = file.photo_beside(str(document["imagePath"]).replace("\\", "/"))
     shapes = [_shape(row) for row in document["shapes"] if isinstance(row, dict)]
@@ -33,7 +33,7 @@ def read(file: ListFile) -> Listing:
 
 
 def _shape(row: dict[str, Any]) -> tuple[str, dict]:
-    """Return the label and the outline of a shape, {} for one that has none, such as a mask in a picture."""
+    """The label and the outline of a shape, {} for one that has none, such as a mask in a picture."""
     label = label_from_text(row.get("label")) or UNNAMED
     points = row.get("points")
     kind = row.get("shape_type", "polygon")

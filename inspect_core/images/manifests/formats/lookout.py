@@ -32,12 +32,12 @@ _METADATA = "-metadata"
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file's first line names a photo as a manifest does."""
+    """Whether a file's first line names a photo as a manifest does."""
     return '"source-ref"' in file.text.lstrip().partition("\n")[0]
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photos of a manifest. Raises ManifestError, naming the line, for no such object or one of no class."""
+    """The photos of a manifest. Raises ManifestError, naming the line, for no such object or one of no class."""
     lines = enumerate(file.text.split("\n"), start=1)
     return Listing([_entry(f"line {number}", line, file) for number, line in lines if line.strip()])
 

@@ -11,13 +11,13 @@ NAMES_ALL = False
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file is named after a side, and each of its lines names a photo."""
+    """Whether a file is named after a side, and each of its lines names a photo."""
     lines = _lines(file) if side_of(file.name.stem) is not None else []
     return bool(lines) and all(PurePosixPath(line).suffix and file.is_photo(line) for _, line in lines)
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photos, of which it says the side alone."""
+    """The photos, of which it says the side alone."""
     side = side_of(file.name.stem)
     return Listing(
         [ManifestEntry(line, None, f"line {number}", side=side, says_label=False) for number, line in _lines(file)]

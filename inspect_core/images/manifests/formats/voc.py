@@ -13,12 +13,12 @@ NAMES_ALL = False
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file is the annotation of one photo."""
+    """Whether a file is the annotation of one photo."""
     return file.xml is not None and file.xml.tag == "annotation"
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photo of the file. Raises ManifestError for a box without numbers."""
+    """The photo of the file. Raises ManifestError for a box without numbers."""
     root = file.xml if file.xml is not None else Element("annotation")
     shapes = []
     for number, row in enumerate(root.iter("object")):

@@ -18,13 +18,13 @@ _SETTINGS = ("data.yaml", "data.yml", "dataset.yaml")
 
 
 def holds(file: ListFile) -> bool:
-    """Return whether a file lies beside a photo of its name, and holds such lines alone or nothing."""
+    """Whether a file lies beside a photo of its name, and holds such lines alone or nothing."""
     lines = [line for line in file.text.splitlines() if line.strip()]
     return all(_LINE.fullmatch(line.strip()) for line in lines) and file.is_photo(file.photo_beside())
 
 
 def read(file: ListFile) -> Listing:
-    """Return the photo of the file. Raises ManifestError for a damaged list of the names of classes."""
+    """The photo of the file. Raises ManifestError for a damaged list of the names of classes."""
     names = _class_names(file)
     shapes = []
     for line in file.text.splitlines():
