@@ -1,0 +1,49 @@
+"""Teaching a folder of photos in one call, with the defaults of the page and the command line."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from inspect_core.features.store import feature_store
+from inspect_core.images.folders import scan, split
+from inspect_core.images.samples import escape_line
+from inspect_core.images.shape import grid_of, input_size
+from inspect_core.images.splitting import require_enough, train_on_all
+from inspect_core.recipe import Recipe
+from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.tuning.teaching import teach
+
+
+def teach_folder(
+    folder: str | Path,
+    *,
+    detector: str | None = None,
+    leave_out: Collection[str] = (),
+    product: str | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    report: Report = ignore_progress,
+) -> Recipe:
+    """Teach the good photos of a folder, and return an unsaved recipe with the suggested limits.
+
+    folder: a folder, zip or list of photos in any layout that `fit` takes; defects in it choose and test, and are never
+    taught. detector: one of `methods.registry.METHODS`, several joined by "+", None for the one that suits the photos.
+    leave_out: names of good photos that are not taught; product: by default the name of the folder; device: "cpu",
+    "cuda" or "auto"; report: called with the share done and what is being done. The same folder, choices and machine
+    give the same recipe to the bit. Raises ValueError, with reason and remedy, for photos that cannot be used, and
+    whatever `report` raises to stop.
+
+    >>> recipe = teach_folder("flange", detector="mahalanobis", device="cpu")
+    >>> recipe.product, recipe.method
+    ('flange', 'mahalanobis')
+    """
+    photos = scan(folder).with_depth().without(leave_out)
+    parts = train_on_all(split(photos, seed=seed, blind=False))
+    require_enough(parts)
+    product = escape_line(product or Path(folder).resolve().stem)
+    size = input_size([photo.size for photo in parts.train])
+    order = TeachingConfig(
+        product, parts, method=detector, size=size, grid=grid_of(size), seed=seed, device=device, notes=parts.notes
+    )
+    result = teach(order, feature_store(), report)
+    return result.study.recipe(product=product, product_check=result.product_check)
