@@ -1,8 +1,11 @@
-"""Seconds from `streamlit run app.py` to the first page, in a real browser when there is one.
+"""Seconds from `streamlit run app.py` to the first page, in a real browser when there is one, and beside references.
 
 Three marks, all from the moment the command is given: the server answers that it is healthy; the page's script has
 finished its first run and its title can be read; the sample part, which Loupe teaches itself, is on the bench. The
 first start, in a fresh workspace, also exports the network; later ones find it there.
+
+Seconds depend on the machine, so there are two references of the same run: an empty page of Streamlit whose script
+imports torch, started in turn with the app; and the network alone over as many inputs as teaching the sample takes.
 """
 
 import contextlib
@@ -16,12 +19,19 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.main_job.setting import QUICK, Setting
-from benchmarks.measure import spread
+from benchmarks.main_job.setting import QUICK, Setting, network, sample
+from benchmarks.measure import spread, timed
+from inspect_core.images.folders import split
+from inspect_core.images.splitting import train_on_all
+from inspect_core.images.tolerances import photos_per_original
+from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.ui.teaching_job import FIRST_SAMPLE, SAMPLE_PHOTOS
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -32,25 +42,55 @@ FINISHED = """() => {
   return app && app.dataset.testScriptState === 'notRunning' && app.querySelector('h1, [data-testid="stSlider"]');
 }"""
 ON_THE_BENCH = '[role="listbox"] [role="option"]'
+EMPTY_PAGE = "import streamlit as st\nimport torch\n\nst.title(torch.__version__)\n"
 
 
 def figures(setting: Setting) -> dict:
     """Seconds to each mark, of the first start in a fresh workspace and of later ones in the same."""
     with tempfile.TemporaryDirectory(prefix="loupe-start-") as folder, open_browser() as browser:
         until_taught = setting != QUICK
+        empty_page = Path(folder) / "empty_page.py"
+        empty_page.write_text(EMPTY_PAGE)
         first = marks(Path(folder), browser, until_taught=until_taught)
-        later = [marks(Path(folder), browser, until_taught=until_taught) for _ in range(setting.runs)]
-    return {
+        later, empty = [], []
+        for _ in range(setting.runs):
+            later.append(marks(Path(folder), browser, until_taught=until_taught))
+            empty.append(marks(Path(folder), browser, until_taught=False, script=empty_page))
+    results = {
         "browser": None if browser is None else f"Chromium {browser.version}",
         "first_start_s": first,
         "later": {name: spread([run[name] for run in later], "s") for name in first},
+        "empty": {name: spread([run[name] for run in empty], "s") for name in empty[0]},
     }
+    if "first_page" in first:
+        ratios = [run["first_page"] / other["first_page"] for run, other in zip(later, empty, strict=True)]
+        results["first_page_to_empty"] = spread(ratios, "ratio")
+    if until_taught and "sample_on_the_bench" in first:
+        results["network"] = network_over_sample(setting)
+        teaching_s = first["sample_on_the_bench"] - first["first_page"]
+        results["sample_to_network"] = teaching_s / results["network"]["seconds"]
+    return results
 
 
-def marks(workspace: Path, browser: Browser | None, *, until_taught: bool) -> dict[str, float]:
-    """One start and stop of the app. Without a browser only the server's health is seen."""
+def network_over_sample(setting: Setting) -> dict[str, float]:
+    """Seconds of the network alone over all inputs of teaching the sample: photos to learn from, photos to show, and
+    the copies of both.
+    """
+    photos = train_on_all(split(sample(), seed=0, blind=False))
+    order = TeachingConfig(FIRST_SAMPLE, replace(photos, train=photos.train[:SAMPLE_PHOTOS]))
+    inputs = len(order.photos.train) * photos_per_original(order.copied) + 2 * len(order.scored)
+    backbone = network(setting)
+    image = np.full((1, *setting.size, 3), 128, np.uint8)
+    milliseconds = timed(lambda: backbone.tap_maps(image), repeats=setting.repeats)["median_ms"]
+    return {"inputs": inputs, "seconds": inputs * milliseconds / 1000}
+
+
+def marks(
+    workspace: Path, browser: Browser | None, *, until_taught: bool, script: str | Path = "app.py"
+) -> dict[str, float]:
+    """One start and stop of a script. Without a browser only the server's health is seen."""
     began = time.perf_counter()
-    with served(workspace) as (address, _):
+    with served(workspace, script=script) as (address, _):
         seconds = {"health": time.perf_counter() - began}
         if browser is not None:
             page = browser.new_page()
@@ -68,12 +108,14 @@ def marks(workspace: Path, browser: Browser | None, *, until_taught: bool) -> di
 
 
 @contextlib.contextmanager
-def served(workspace: Path, settings: Mapping[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen]]:
+def served(
+    workspace: Path, settings: Mapping[str, str] | None = None, *, script: str | Path = "app.py"
+) -> Iterator[tuple[str, subprocess.Popen]]:
     """The app on a server of its own: its address and process. settings: further variables of its environment."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     server = subprocess.Popen(
         [*command, "--server.headless", "true"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | {"LOUPE_WORKSPACE": str(workspace)} | dict(settings or {}),

@@ -21,27 +21,27 @@ class ListFormat(Protocol):
     NAMES_ALL: bool
 
     def holds(self, file: ListFile) -> bool:
-        """Return whether the file has this format."""
+        """Whether the file has this format."""
         ...
 
     def read(self, file: ListFile) -> Listing:
-        """Return what it says of photos."""
+        """What it says of photos."""
         ...
 
 
 @cache
 def all_formats() -> tuple[ListFormat, ...]:
-    """Return the formats, sorted by name."""
+    """The formats, sorted by name."""
     modules: list[Any] = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return tuple(modules)
 
 
 def suffixes() -> frozenset[str]:
-    """Return the endings of files that may say what photos show."""
+    """The endings of files that may say what photos show."""
     return frozenset().union(*(list_format.SUFFIXES for list_format in all_formats()))
 
 
 def format_of(file: ListFile) -> ListFormat | None:
-    """Return the format of a file, None where it has none. Raises ManifestError as `ListFile.text`."""
+    """The format of a file, None where it has none. Raises ManifestError as `ListFile.text`."""
     known = (list_format for list_format in all_formats() if file.suffix in list_format.SUFFIXES)
     return next((list_format for list_format in known if list_format.holds(file)), None)
