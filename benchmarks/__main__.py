@@ -42,6 +42,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "kills": ("main_job", "batch, watch and saving killed 200 times each: what is lost, doubled or misplaced"),
     "quadrics_costs": ("methods", "what fitting and scoring quadrics cost, beside the forecast"),
     "defects_among_good": ("methods", "defects among the good photos: does the first look show them, their cost"),
+    "deployed": ("peers", "the runner beside anomalib's PaDiM in OpenVINO: photos a second, memory"),
     "race": ("peers", "beside anomalib's PaDiM and PatchCore on the same photos: fit, speed, memory, size, quality"),
 }
 """Modules that run by themselves: name -> its folder; what it measures, in words."""

@@ -1,6 +1,6 @@
-"""One detector of anomalib, taught and run by anomalib's own engine: `python anomalib_side.py ORDER.json`.
+"""One detector of anomalib, taught and run by anomalib's own engine, or deployed: `python anomalib_side.py ORDER.json`.
 
-Runs in an environment of its own, that `race` calls; imports nothing of Loupe. Writes figures and maps where told.
+Runs in an environment of its own, that `race` and `deployed` call; imports nothing of Loupe. Writes where told.
 """
 
 import json
@@ -64,6 +64,28 @@ def race(order: dict) -> None:
         "model_mb": weights.stat().st_size / 1e6,
     }
     Path(order["figures"]).write_text(json.dumps(figures))
+    if "line" in order:
+        engine.export(model=model, export_type="openvino", export_root=order["line"], input_size=size)
+
+
+def line(order: dict) -> None:
+    """Judge test/ with anomalib's own inferencer on OpenVINO, one photo after the other, from the file on."""
+    from anomalib.deploy import OpenVINOInferencer
+
+    (model,) = Path(order["line"]).rglob("*.xml")
+    inferencer = OpenVINOInferencer(model, device="CPU", config={"INFERENCE_NUM_THREADS": order["threads"]})
+    photos = sorted(path for folder in (Path(order["folder"]) / "test").iterdir() for path in folder.iterdir())
+    for path in photos[: order["warm_up"]]:
+        inferencer.predict(path)
+    started = time.perf_counter()
+    for path in photos:
+        inferencer.predict(path)
+    figures = {
+        "photos_a_second": len(photos) / (time.perf_counter() - started),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "model_mb": sum(file.stat().st_size for file in model.parent.iterdir()) / 1e6,
+    }
+    Path(order["figures"]).write_text(json.dumps(figures))
 
 
 def _defects(root: Path) -> list[str]:
@@ -71,4 +93,5 @@ def _defects(root: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    race(json.loads(Path(sys.argv[1]).read_text()))
+    given = json.loads(Path(sys.argv[1]).read_text())
+    (line if given.get("stage") == "line" else race)(given)

@@ -19,6 +19,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.images.splitting import train_on_all
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
+from inspect_core.recipe_io.onnx_export import export
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
@@ -52,6 +53,8 @@ def race(order: dict) -> None:
         "model_mb": sum(file.stat().st_size for file in (scratch / "recipe").rglob("*")) / 1e6,
     }
     Path(order["figures"]).write_text(json.dumps(figures))
+    if "line" in order:
+        export(recipe, order["line"])
 
 
 if __name__ == "__main__":

@@ -90,6 +90,18 @@ def folder_of(folder: Path, photos: int | None, scratch: Path) -> Path:
     return scratch
 
 
+def shared_order(weights: Path) -> dict:
+    """What everybody is given: the network, its weights and how it wants its input."""
+    return {"network": "tf_efficientnet_lite0", "weights": str(weights), "mean": [0.5] * 3, "sd": [0.5] * 3}
+
+
+def beside_padim(rows: dict[str, dict]) -> None:
+    """Add to every row its fit as a multiple of that of anomalib's PaDiM, where that was run."""
+    if (padim := rows.get("anomalib, PaDiM")) is not None:
+        for row in rows.values():
+            row["fit_to_padim"] = row["fit_s"] / padim["fit_s"] if row["fit_s"] and padim["fit_s"] else None
+
+
 def table(figures: dict) -> str:
     """The Markdown table: a line for every contender on every folder."""
     names = COLUMNS | QUALITY
@@ -117,8 +129,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="loupe-race-") as scratch:
         weights = Path(scratch) / "weights.pt"
         torch.save(backbone._network().state_dict(), weights)
-        shared = {"network": "tf_efficientnet_lite0", "weights": str(weights)}
-        shared |= {"mean": [0.5] * 3, "sd": [0.5] * 3}
         for photos, folder in sets(options.folders).items():
             folder = folder_of(folder, options.photos, Path(tempfile.mkdtemp(dir=scratch)))
             size = input_size([sample.size for sample in scan(folder).good if sample.split_side == "train"])
@@ -128,9 +138,10 @@ def main() -> None:
                 if name in figures.get(photos, {}):
                     continue
                 side_scratch = Path(tempfile.mkdtemp(dir=scratch))
-                order = shared | orders | {"folder": str(folder.resolve()), "size": size}
+                order = shared_order(weights) | orders | {"folder": str(folder.resolve()), "size": size}
                 figures.setdefault(photos, {})[name] = run(side, order, side_scratch)
                 print(photos, name, figures[photos][name], flush=True)
+                beside_padim(figures[photos])
                 write(options.name, figures, measured_on=machine() | {"others": others.fraction()})
     if (RESULTS / options.name).parent == RESULTS:
         COSTS.write_text(refresh(COSTS.read_text(encoding="utf-8"), table(figures), MARKS), encoding="utf-8")
