@@ -216,8 +216,8 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
 
     That of "pca" takes the nearest cell, and the product check of that of "corp" is fused with the class scores.
     """
+    from inspect_core.datasets.folders import scan
     from inspect_core.features.store import FeatureStore
-    from inspect_core.images.folders import scan
     from inspect_core.methods.registry import known_parameters
     from inspect_core.study.study import Study
     from inspect_core.tuning.product_check_training import train_product_check

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inspect_core.datasets.folders import scan, split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.areas import InspectionArea, InspectionAreas
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format.recipe_package import RecipeError

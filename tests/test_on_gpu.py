@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.datasets.folders import scan
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.features import gpu_batches
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.methods.registry import METHODS, known_parameters

@@ -19,12 +19,12 @@ import torch
 from benchmarks.gpu.setting import LITE, Clock, GpuSetting
 from benchmarks.main_job.setting import sample
 from benchmarks.measure import own_peak_mb
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import Dataset, Split, scan
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Dataset, Split, scan
 from inspect_core.images.photo_reader import read
-from inspect_core.images.samples import PhotoFile
 from inspect_core.line.batch import Outputs, run
 from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.recipe import LoadedRecipe

@@ -17,9 +17,9 @@ from PIL import Image
 
 from benchmarks.main_job.setting import QUICK, Setting, sample, study, with_head
 from benchmarks.measure import in_own_process, own_peak_mb, resident_mb
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.grouping import ungrouped
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.grouping import ungrouped
 from inspect_core.images.photo_reader import read
 from inspect_core.runtime import workspace
 from inspect_core.tuning.product_check_training import train_product_check

@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.main_job.setting import QUICK, Setting, all_shown, sample, study, taught
 from benchmarks.main_job.start import FINISHED, ON_THE_BENCH, PATIENCE_S, open_browser, served
 from benchmarks.measure import Stopwatch, spread, timed
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores

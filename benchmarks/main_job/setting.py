@@ -6,9 +6,9 @@ from functools import lru_cache
 import numpy as np
 
 from benchmarks.measure import SAMPLES
+from inspect_core.datasets.folders import Dataset, Split, scan, split
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Dataset, Split, scan, split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.study.study import Study
 

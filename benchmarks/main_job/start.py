@@ -27,8 +27,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.main_job.setting import QUICK, Setting, network, sample
 from benchmarks.measure import spread, timed
-from inspect_core.images.folders import split
-from inspect_core.images.splitting import train_on_all
+from inspect_core.datasets.folders import split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.images.tolerances import photos_per_original
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.ui.teaching_job import FIRST_SAMPLE, SAMPLE_PHOTOS

@@ -12,9 +12,9 @@ import torch
 
 from benchmarks.main_job.setting import SAMPLE, Setting, network, study, taught, with_head
 from benchmarks.measure import Stopwatch, spread
+from inspect_core.datasets.folders import Split, scan, split
 from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Split, scan, split
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import CANDIDATES
 from inspect_core.runtime.ordered_pool import ranges

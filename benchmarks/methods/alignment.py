@@ -16,9 +16,9 @@ import cv2
 import numpy as np
 
 from benchmarks.measure import kept, parser, timed, write
+from inspect_core.datasets.folders import scan, split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import Alignment, NotLocated, learn_alignment
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.study.evaluation import evaluate_photos

@@ -15,12 +15,12 @@ import numpy as np
 
 from benchmarks.measure import folder_parser, kept, sets, write
 from benchmarks.methods.limits_from_few import drawn
+from inspect_core.datasets.dataset import GOOD
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NoAlignment
-from inspect_core.images.folders import scan
-from inspect_core.images.samples import GOOD
 from inspect_core.images.shape import grid_of, input_size
-from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.scoring.metrics import auroc
 from inspect_core.study.study import Study

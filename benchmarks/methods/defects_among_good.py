@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import kept, parser, sets, write
+from inspect_core.datasets.dataset import GOOD, Dataset
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import GOOD, Dataset
-from inspect_core.images.splitting import Split
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import LOOSE, methods_of
 from inspect_core.runtime import workspace

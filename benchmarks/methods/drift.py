@@ -14,11 +14,11 @@ import plotly.graph_objects as go
 
 from benchmarks.measure import machine, parser, sets, write
 from benchmarks.studies.common import line, panels, picture
+from inspect_core.datasets.dataset import GOOD, PhotoFile
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import Split, train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.samples import GOOD, PhotoFile
-from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.runtime import workspace

@@ -13,12 +13,12 @@ import numpy as np
 
 from benchmarks.measure import machine, parser, sets, write
 from inspect_core.classify.kernel_density import fit_kdf
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import scan
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import embed
 from inspect_core.images.boxes import crop_square
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
-from inspect_core.images.samples import PhotoFile
 from inspect_core.whole_part.training_crops import boxes_of_mask
 
 EACH = (3, 5, 10)

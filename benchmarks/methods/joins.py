@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.measure import folder_parser, machine, sets, write
 from benchmarks.methods.limits_from_few import case, drawn
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.methods.registry import FIXED, LOOSE
 
 PHOTOS = 60

@@ -19,11 +19,11 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.measure import folder_parser, kept, sets, write
+from inspect_core.datasets.dataset import Dataset
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.grouping import propose_groups
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
-from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Dataset
-from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, methods_of

@@ -10,8 +10,8 @@ import warnings
 from pathlib import Path
 
 from benchmarks.measure import folder_parser, kept, sets, write
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import LOOSE, METHODS, methods_of
 from inspect_core.recipe_io.onnx_export import export

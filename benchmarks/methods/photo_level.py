@@ -16,11 +16,11 @@ import numpy as np
 
 from benchmarks.measure import folder_parser, kept, sets, write
 from benchmarks.methods.repeatability import CHANGES
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.shape import grid_of, input_size
-from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.fitted_method import sweep_errors
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.scoring.anomaly_map import AREA, image_score, to_pixels

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.measure import folder_parser, machine, sets, write
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import Split, train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.study.study import Study

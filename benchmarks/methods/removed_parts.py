@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.measure import folder_parser, machine, sets, write
 from benchmarks.methods.limits_from_few import drawn
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.study.teaching_config import TeachingConfig

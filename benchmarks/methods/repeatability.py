@@ -19,10 +19,10 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import folder_parser, kept, sets, write
+from inspect_core.datasets.folders import Split, scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.methods.registry import methods_in, methods_of

@@ -27,9 +27,9 @@ from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import FULL, network, study, taught
 from benchmarks.measure import machine, parser, status_of, write
 from benchmarks.methods.sharding_worker import Simulating, block
+from inspect_core.datasets.folders import Split, scan
+from inspect_core.datasets.grouping import ungrouped
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Split, scan
-from inspect_core.images.grouping import ungrouped
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
 from inspect_core.runtime.ordered_pool import ranges

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Stopwatch, kept, own_peak_mb, parser, spread, write
+from inspect_core.datasets.folders import Split, scan, split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tiles import TilePlan, proposed
 from inspect_core.methods.fitted_method import joined_errors, with_taps

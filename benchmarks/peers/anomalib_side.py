@@ -93,5 +93,5 @@ def _defects(root: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    given = json.loads(Path(sys.argv[1]).read_text())
-    (line if given.get("stage") == "line" else race)(given)
+    order = json.loads(Path(sys.argv[1]).read_text())
+    (line if order.get("stage") == "line" else race)(order)

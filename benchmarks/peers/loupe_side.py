@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import own_peak_mb
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import train_on_all
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.onnx_export import export

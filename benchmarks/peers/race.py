@@ -24,8 +24,8 @@ import torch
 
 from benchmarks.main_job.budgets import refresh
 from benchmarks.measure import RESULTS, Others, kept, machine, parser, sets, write
+from inspect_core.datasets.folders import scan
 from inspect_core.features.backbones import load
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read_mask
 from inspect_core.images.shape import input_size
 from inspect_core.scoring.masks import mask_at

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import split
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import Crop, embeddings_of
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import digest, read, read_mask
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import split
 from inspect_core.runtime import workspace
 
 PLACES = 9

@@ -19,11 +19,11 @@ from benchmarks.measure import sets
 from benchmarks.methods.defects_among_good import mixed
 from benchmarks.methods.limits_from_few import case
 from benchmarks.studies.common import line, panels, run
+from inspect_core.datasets.dataset import Dataset
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.grouping import propose_groups
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
-from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Dataset
-from inspect_core.images.splitting import Split
 from inspect_core.methods.registry import FIXED, LOOSE
 from inspect_core.runtime import workspace
 

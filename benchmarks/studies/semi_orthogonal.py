@@ -23,13 +23,13 @@ from torch import Tensor
 from benchmarks.measure import timed
 from benchmarks.studies import ablations
 from benchmarks.studies.common import line, panels, photo_sets, run
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import split
 from inspect_core.detectors import mahalanobis
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import split
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.masks import mask_at
 from inspect_core.scoring.metrics import aupro, auroc

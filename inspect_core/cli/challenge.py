@@ -6,7 +6,7 @@ from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspector_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, path_argument, print_line
-from inspect_core.images.samples import GOOD
+from inspect_core.datasets.dataset import GOOD
 from inspect_core.line.challenge import challenge, name_parts, photos_by_part, result_facts
 from inspect_core.runtime import users
 

@@ -13,8 +13,8 @@ from typing import NoReturn
 
 from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, print_line
 from inspect_core.detectors.warned import FitWarning
-from inspect_core.images.samples import escape_line, shorten
 from inspect_core.runtime import atomic_write, workspace
+from inspect_core.runtime.wording import escape_line, shorten
 
 SUBCOMMANDS = {
     "app": "open the app in the browser; the same without a verb",

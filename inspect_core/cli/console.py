@@ -9,11 +9,11 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-from inspect_core.images.photo_labels import ONLY, READINGS
-from inspect_core.images.samples import escape_line
+from inspect_core.datasets.photo_labels import ONLY, READINGS
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
+from inspect_core.runtime.wording import escape_line
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN, STOPPED = 0, 1, 2, 130
 """Exit codes; the last one after Ctrl-C, as shells give it."""

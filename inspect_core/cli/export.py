@@ -5,7 +5,7 @@ import argparse
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line, print_notes, progress_bar
-from inspect_core.images.listing import photos_in
+from inspect_core.datasets.listing import photos_in
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.recipe_io.recipe_file import load

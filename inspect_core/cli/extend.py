@@ -15,14 +15,14 @@ from inspect_core.cli.console import (
     print_notes,
     progress_bar,
 )
+from inspect_core.datasets.folders import labels_at
+from inspect_core.datasets.listing import photos_in
 from inspect_core.features.store import feature_store
-from inspect_core.images.folders import labels_at
-from inspect_core.images.listing import photos_in
-from inspect_core.images.samples import join_first_names, pluralise
 from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import users
+from inspect_core.runtime.wording import join_first_names, pluralise
 from inspect_core.tuning.recipe_extension import compare_with_previous, extend_recipe, plan_extension
 from inspect_core.verdict import VERDICT_PHRASES
 

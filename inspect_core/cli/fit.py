@@ -5,10 +5,10 @@ import argparse
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line, scale_argument
-from inspect_core.images.samples import escape_line
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import users
+from inspect_core.runtime.wording import escape_line
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.scoring.verdict_rule import Flags

@@ -15,14 +15,14 @@ from inspect_core.cli.console import (
     size_argument,
     whole_argument,
 )
+from inspect_core.datasets.folders import Dataset, scan, split
+from inspect_core.datasets.splitting import require_enough, train_on_all
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
 from inspect_core.features.weights_download import download_weights
 from inspect_core.images.depth import DEPTHS
-from inspect_core.images.folders import Dataset, scan, split
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
-from inspect_core.images.splitting import require_enough, train_on_all
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from inspect_core.images.samples import pluralise
 from inspect_core.images.shape import Size
+from inspect_core.runtime.wording import pluralise
 
 STEP = 32  # pixels: tiles lie at multiples of the networks' largest stride, so that each sees a cell in the same phase
 CELLS = (8, 16, 32)  # sides of a cell, pixels at the working size

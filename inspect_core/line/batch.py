@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from inspect_core.images.archives import unpacked
-from inspect_core.images.folders import photos_of_list
-from inspect_core.images.listing import photos_in
-from inspect_core.images.manifests.photo_list import is_list
+from inspect_core.datasets.archives import unpacked
+from inspect_core.datasets.folders import photos_of_list
+from inspect_core.datasets.listing import photos_in
+from inspect_core.datasets.manifests.photo_list import is_list
 from inspect_core.images.photo_reader import read
 from inspect_core.line.batch_report import check_report, pictures_of, worst_rows, write_report
 from inspect_core.line.confusion import with_truth

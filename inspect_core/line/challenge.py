@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from inspect_core.images.listing import photos_in
+from inspect_core.datasets.listing import photos_in
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_inspection import inspect_photos
 from inspect_core.line.result_row import ResultRow

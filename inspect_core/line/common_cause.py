@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from inspect_core.images.photo_quality import DEVIATION_SEPARATOR
-from inspect_core.images.samples import pluralise
+from inspect_core.runtime.wording import pluralise
 
 FEWEST = 5
 """Parts of which something can be said."""

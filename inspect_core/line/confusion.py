@@ -5,10 +5,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from inspect_core.images.folders import labels_at, resolved
-from inspect_core.images.photo_labels import NONE, UnclearLabels
-from inspect_core.images.samples import GOOD, pluralise
+from inspect_core.datasets.dataset import GOOD
+from inspect_core.datasets.folders import labels_at, resolved
+from inspect_core.datasets.photo_labels import NONE, UnclearLabels
 from inspect_core.line.result_row import ResultRow
+from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_sentence
 from inspect_core.scoring.limits import format_upper_bound
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED, NOT_LOCATED, VERDICT_PHRASES

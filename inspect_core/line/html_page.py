@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from inspect_core.images.samples import escape_line
+from inspect_core.runtime.wording import escape_line
 
 
 def page(template: str, facts: Mapping[str, str], **values: Any) -> str:

@@ -1,4 +1,4 @@
-"""The folder of heatmaps and raw maps. A file not on its list (`images.owned_files`), or changed since, stays."""
+"""The folder of heatmaps and raw maps. A file not on its list (`datasets.owned_files`), or changed since, stays."""
 
 import hashlib
 import io
@@ -10,9 +10,9 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from inspect_core.datasets.listing import is_image
+from inspect_core.datasets.owned_files import LIST, OwnedFiles
 from inspect_core.images import heatmap
-from inspect_core.images.listing import is_image
-from inspect_core.images.owned_files import LIST, OwnedFiles
 from inspect_core.images.png import png_of
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inspect_core.images.samples import GOOD
+from inspect_core.datasets.dataset import GOOD
 from inspect_core.line.confusion import TAUGHT
 from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES

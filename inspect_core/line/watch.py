@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from inspect_core.images.listing import is_clutter, is_image, walk
+from inspect_core.datasets.listing import is_clutter, is_image, walk
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_claims import (
     CLAIMED,

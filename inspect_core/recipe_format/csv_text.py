@@ -5,7 +5,7 @@ import io
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from inspect_core.images.samples import escape_line
+from inspect_core.runtime.wording import escape_line
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 

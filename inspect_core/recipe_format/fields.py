@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inspect_core.datasets.dataset import SUBSETS
 from inspect_core.images.areas import MODES, STRICTEST
 from inspect_core.images.depth import DEEPEST, DEPTHS
 from inspect_core.images.photo_setup import LAYOUT, SLOPES
-from inspect_core.images.samples import SUBSETS
 from inspect_core.images.tiles import CELLS
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from inspect_core.images.samples import CALIBRATION, GOOD, TEST
+from inspect_core.datasets.dataset import CALIBRATION, GOOD, TEST
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.recipe_package import Package, recipe_errors

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import xlsxwriter
 
-from inspect_core.images.samples import escape_line
 from inspect_core.recipe_format.csv_text import cell
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import escape_line
 from inspect_core.runtime.zip_directory import check_directory
 
 POINT, COMMA, XLSX = "point", "comma", "xlsx"

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 
 from inspect_core.audit.changes import limits_in_words
-from inspect_core.images.samples import pluralise
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
+from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.anomaly_map import AREA
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from inspect_core.images.samples import join_first_names, pluralise
+from inspect_core.runtime.wording import join_first_names, pluralise
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import Executor, Failure, Numbered, Task
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.features.store import feature_store
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import PhotoFile
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import PhotoQuality
 from inspect_core.images.photo_reader import ImageError, read, read_mask

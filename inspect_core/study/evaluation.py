@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inspect_core.images.folders import PhotoFile
-from inspect_core.images.samples import pluralise as number_of
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.runtime.wording import pluralise as number_of
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.counts import (
     UnscoredCounts,

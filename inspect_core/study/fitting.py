@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inspect_core.images.folders import PhotoFile
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.images.tolerances import Tolerances, photos_per_original
 from inspect_core.methods.fitted_method import FittedMethod, SeenBy, sweep_errors
 from inspect_core.methods.method import Parameters, Patches

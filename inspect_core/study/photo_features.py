@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.features.extraction import FeatureExtractor, rows_of
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_quality import PhotoQuality, measure_quality
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read_mask
 from inspect_core.images.placement import Placement
-from inspect_core.images.samples import PhotoFile
 from inspect_core.scoring.defect_hits import dilate_mask
 from inspect_core.scoring.masks import mask_at
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from inspect_core.datasets.folders import Dataset, PhotoFile, Split, split
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import FeatureExtractor, published_with_nearest
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import Dataset, PhotoFile, Split, split
 from inspect_core.images.photo_quality import QualityRange, noise_as_read
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import photos_per_original

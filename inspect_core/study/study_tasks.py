@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from inspect_core.images.samples import PhotoFile
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.methods.fitted_method import FittedMethod, SeenBy, sweep_errors
 from inspect_core.runtime.ordered_pool import ranges

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from inspect_core.datasets.folders import PhotoFile, Split
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import SHIFT, TURN, Alignment
 from inspect_core.images.areas import InspectionAreas
-from inspect_core.images.folders import PhotoFile, Split
 from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.splitting import Split
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import Alignment, ValueRange
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.depth import Depth
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import Split
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe import Recipe

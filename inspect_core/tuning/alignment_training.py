@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.alignment import MAX_ROTATION_DEGREES, TURN, Alignment, NoAlignment, learn_alignment
-from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.shape import grid_of
 from inspect_core.methods.fitted_method import patch_feature_specs

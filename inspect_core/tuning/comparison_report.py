@@ -13,13 +13,13 @@ from plotly.graph_objects import Figure
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import pluralise
 from inspect_core.line.histogram import stacked
 from inspect_core.line.html_page import page, webp
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.plots.chart_theme import LIGHT, ChartTheme
 from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.spreadsheet import Cell, table_bytes
+from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.counts import UnscoredCounts, counts_sentence
 from inspect_core.scoring.metrics import roc_curve
 from inspect_core.study.evaluation import Evaluation, outcomes

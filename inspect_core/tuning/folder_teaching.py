@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import require_enough, train_on_all
 from inspect_core.features.store import feature_store
-from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import escape_line
 from inspect_core.images.shape import grid_of, input_size
-from inspect_core.images.splitting import require_enough, train_on_all
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.runtime.wording import escape_line
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from inspect_core.images.samples import PhotoFile
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Detector, Patches, Workload
 from inspect_core.methods.registry import METHODS

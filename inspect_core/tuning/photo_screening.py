@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inspect_core.datasets.dataset import Dataset, PhotoFile
+from inspect_core.datasets.grouping import propose_groups
+from inspect_core.datasets.splitting import MIN_FOLDS, Split, folds
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import Crop, embeddings_of
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.grouping import propose_groups
 from inspect_core.images.photo_quality import (
     BLUR,
     EXPOSURE,
@@ -29,13 +31,12 @@ from inspect_core.images.photo_quality import (
 )
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.photo_reader import ImageError, read, squash
-from inspect_core.images.samples import Dataset, PhotoFile, join_first_names, pluralise
-from inspect_core.images.splitting import MIN_FOLDS, Split, folds
 from inspect_core.methods.fitted_method import sweep_errors
 from inspect_core.methods.registry import SCREENING_METHODS
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import Report, stage
+from inspect_core.runtime.wording import join_first_names, pluralise
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig

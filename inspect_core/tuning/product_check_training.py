@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.detectors.cop_corp import fit_cop
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.features.store import feature_store
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.folders import PhotoFile
 from inspect_core.runtime.progress import Report, ignore_progress, stage
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.study_tasks import IN_PROCESS, EmbeddingTask, Workers

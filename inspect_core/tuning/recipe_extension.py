@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from inspect_core.audit.inspections import Inspection
+from inspect_core.datasets.dataset import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile
+from inspect_core.datasets.folders import resolved
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import resolved
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile, join_first_names, pluralise
-from inspect_core.images.splitting import Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.photo_inspection import inspect_photos
 from inspect_core.line.result_row import ResultRow, uninspected_row
@@ -27,6 +27,7 @@ from inspect_core.recipe_format.recorded_photos import TeachingRecord
 from inspect_core.recipe_io.parity_photos import by_content, masks_in
 from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.runtime.wording import join_first_names, pluralise
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers

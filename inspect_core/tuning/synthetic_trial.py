@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtrit
 
+from inspect_core.datasets.folders import PhotoFile
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import PhotoFile
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.synthetic_defects import KINDS
 from inspect_core.scoring.masks import mask_at

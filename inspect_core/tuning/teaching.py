@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.splitting import Split, folds
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import Split, folds
 from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage

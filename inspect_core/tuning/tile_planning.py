@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from inspect_core.images.samples import PhotoFile
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images.shape import Size
 from inspect_core.images.tiles import CELLS, TilePlan, proposed, recommendation
 

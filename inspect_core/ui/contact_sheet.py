@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images.boxes import downscale
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import PhotoFile
 from inspect_core.line.html_page import data_url, webp
 
 ACROSS = 12

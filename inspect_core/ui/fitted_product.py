@@ -8,8 +8,8 @@ from inspect_core.images import heatmap
 from inspect_core.images.alignment import Alignment, NotLocated
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import join_first_names
 from inspect_core.runtime.ordered_pool import in_order
+from inspect_core.runtime.wording import join_first_names
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.study import Study

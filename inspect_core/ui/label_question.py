@@ -5,9 +5,9 @@ from pathlib import Path, PurePosixPath
 
 import streamlit as st
 
-from inspect_core.images.folders import PhotoTree
-from inspect_core.images.photo_labels import UnclearLabels
-from inspect_core.images.samples import ScanError
+from inspect_core.datasets.dataset import ScanError
+from inspect_core.datasets.folders import PhotoTree
+from inspect_core.datasets.photo_labels import UnclearLabels
 from inspect_core.runtime import workspace
 from inspect_core.ui import contact_sheet, shell
 

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.datasets.dataset import CALIBRATION, PhotoFile
+from inspect_core.datasets.folders import resolve_allowed_path
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import CALIBRATION, PhotoFile, pluralise
 from inspect_core.recipe import Recipe, loaded_backbone
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto
 from inspect_core.recipe_io.parity_photos import existing_path, masks_in
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job, JobRejected
+from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto

@@ -10,9 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.images.folders import MAX_FILES, resolve_allowed_path, top_folder
-from inspect_core.images.listing import walk
-from inspect_core.images.manifests.formats import suffixes
+from inspect_core.datasets.folders import MAX_FILES, resolve_allowed_path, top_folder
+from inspect_core.datasets.listing import walk
+from inspect_core.datasets.manifests.formats import suffixes
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import folder_browser, shell, upload_cleaning, uploads

@@ -6,9 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import feature_store
-from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.registry import FIXED
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job, JobRejected

@@ -6,9 +6,9 @@ import shutil
 import time
 from pathlib import Path
 
-from inspect_core.images.samples import pluralise
 from inspect_core.recipe_format import recipe_package
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
 from inspect_core.study import unsaved_products
 from inspect_core.ui import batch_store, saved_recipes
 

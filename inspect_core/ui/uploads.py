@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from PIL import Image
 
-from inspect_core.images.listing import is_clutter
+from inspect_core.datasets.listing import is_clutter
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.images.png import png_of
 from inspect_core.runtime import workspace

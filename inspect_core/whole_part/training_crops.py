@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from inspect_core.datasets.dataset import Dataset, PhotoFile
+from inspect_core.datasets.grouping import propose_groups
 from inspect_core.images.boxes import Box
-from inspect_core.images.grouping import propose_groups
-from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.scoring.anomaly_map import regions
 
 MIN_PARTS_PER_TYPE = 2

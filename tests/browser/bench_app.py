@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images import heatmap
-from inspect_core.images.samples import PhotoFile
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.counts import count_parts, counts_sentence
 from inspect_core.scoring.limits import limit_for_overkill

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from inspect_core.datasets.folders import scan, split
 from inspect_core.features.backbones import load
 from inspect_core.features.store import feature_store
-from inspect_core.images.folders import scan, split
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.ui import fitted_product, open_product_store, shell, taught_product, teaching_job

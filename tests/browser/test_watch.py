@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.study import Study
 

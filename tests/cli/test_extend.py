@@ -12,10 +12,10 @@ from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import read as read_inspections
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli.commands import main
+from inspect_core.datasets.dataset import GOOD, PhotoFile
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import GOOD, PhotoFile
-from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.recipe_io.recipe_file import files_of, load, save
 from inspect_core.study.teaching_config import TeachingConfig

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from inspect_core.cli.commands import main
+from inspect_core.datasets.folders import scan, split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import learn_alignment
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load

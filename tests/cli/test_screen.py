@@ -1,6 +1,6 @@
 import pytest
 
-from inspect_core.images.folders import scan
+from inspect_core.datasets.folders import scan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES
 from inspect_core.recipe_io.recipe_file import load
 

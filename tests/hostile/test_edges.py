@@ -17,9 +17,9 @@ from PIL import Image
 from inspect_core.audit.database import LogError
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import commands
-from inspect_core.images import archives
-from inspect_core.images.listing import photos_in
-from inspect_core.images.samples import LONGEST_REASON, ScanError
+from inspect_core.datasets import archives
+from inspect_core.datasets.dataset import ScanError
+from inspect_core.datasets.listing import photos_in
 from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.line.verdict_table import read_table, write_table
 from inspect_core.methods.registry import parameters_of
@@ -27,6 +27,7 @@ from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.recipe_format.spreadsheet import COMMA, POINT, XLSX, require_own_workbook, table_bytes
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import zip_directory
+from inspect_core.runtime.wording import LONGEST_REASON
 from inspect_core.ui import batch_store, upload_cleaning
 from inspect_core.ui.bench.bench import NEVER, stamp_of
 from inspect_core.ui.methods import plane

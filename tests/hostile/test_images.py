@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core.images import folders, photo_reader
-from inspect_core.images.samples import ScanError
+from inspect_core.datasets import folders
+from inspect_core.datasets.dataset import ScanError
+from inspect_core.images import photo_reader
 from tests.examples import examples
 from tests.hostile.files import encoded
 

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from inspect_core.cli.commands import main
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.methods.method import LARGEST_FIT, Workload
 from inspect_core.methods.registry import ARRAYS, METHODS, parameters_of
 from inspect_core.recipe_format import arrays

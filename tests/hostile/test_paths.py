@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.cli import commands
+from inspect_core.datasets.dataset import ScanError
+from inspect_core.datasets.folders import resolve_allowed_path, scan
+from inspect_core.datasets.listing import MAX_DEPTH, photos_in
 from inspect_core.features.weights_files import read_weights
-from inspect_core.images.folders import resolve_allowed_path, scan
-from inspect_core.images.listing import MAX_DEPTH, photos_in
-from inspect_core.images.samples import ScanError
 from inspect_core.methods import fitted_method
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load, save

@@ -91,7 +91,8 @@ def test_a_webp_with_more_notes_than_pixels_is_refused_unread(monkeypatch):
 PEAK = """
 import sys
 from pathlib import Path
-from inspect_core.images import folders, photo_reader
+from inspect_core.datasets import folders
+from inspect_core.images import photo_reader
 
 def kilobytes(field):
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from inspect_core.cli import commands, teaching_options
+from inspect_core.datasets import archives
 from inspect_core.features.store import FeatureStore
-from inspect_core.images import archives
 from inspect_core.methods.registry import FIELDS
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.output_paths import OutputPathError

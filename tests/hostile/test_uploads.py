@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from inspect_core.images.folders import scan
+from inspect_core.datasets.folders import scan
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.runtime import workspace
 from inspect_core.ui import uploads

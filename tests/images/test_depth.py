@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from inspect_core.datasets.folders import scan
 from inspect_core.images import photo_reader
 from inspect_core.images.depth import DEPTHS, EIGHT, Depth, ValueStatistics, depth_of
-from inspect_core.images.folders import scan
 
 SCENE = np.random.default_rng(0).uniform(0.2, 0.7, (40, 60))
 

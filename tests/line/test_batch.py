@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.images import owned_files
+from inspect_core.datasets import owned_files
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.record import key_of

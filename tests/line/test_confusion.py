@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from inspect_core.images.samples import GOOD
+from inspect_core.datasets.dataset import GOOD
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.batch_report import html_of

@@ -8,8 +8,8 @@ import pytest
 import safetensors.torch
 import torch
 
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.methods import registry
 from inspect_core.methods.fitted_method import joined_errors
 from inspect_core.methods.method import PUBLISHED, Method, Patches, Workload, stops_up_to

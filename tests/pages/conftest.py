@@ -96,8 +96,8 @@ def open_app() -> Callable[[str], AppTest]:
 @pytest.fixture(scope="session")
 def flange(product, backbone, tmp_path_factory):
     """A small part in hand, taught once for all page tests."""
+    from inspect_core.datasets.folders import scan
     from inspect_core.features.store import FeatureStore
-    from inspect_core.images.folders import scan
     from inspect_core.study.study import Study
     from inspect_core.tuning.product_check_training import train_product_check
 

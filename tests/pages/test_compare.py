@@ -18,7 +18,7 @@ TWO = ["mahalanobis+quadrics", "mahalanobis"]
 @pytest.fixture
 def part(flange):
     """A part in hand whose page needs no more than its photos and its network."""
-    from inspect_core.images.splitting import train_on_all
+    from inspect_core.datasets.splitting import train_on_all
 
     learned = flange.study
     photos, backbone = train_on_all(learned.split), flange.extractor.backbone

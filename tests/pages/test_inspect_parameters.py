@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study

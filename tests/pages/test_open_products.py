@@ -9,12 +9,12 @@ import pytest
 import streamlit as st
 from PIL import Image
 
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.listing import photos_in
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images import placement
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.areas import InspectionArea, InspectionAreas
-from inspect_core.images.folders import scan
-from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.line.confusion import escape_sentence, truths_of, with_truth
 from inspect_core.line.photo_inspection import inspect_photo

@@ -9,7 +9,6 @@ import pytest
 
 from inspect_core.features import onnx_graph
 from inspect_core.images.photo_reader import read
-from inspect_core.images.samples import escape_line
 from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
@@ -20,6 +19,7 @@ from inspect_core.recipe_io.parity_photos import find_photos
 from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import session_of
+from inspect_core.runtime.wording import escape_line
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.cli.commands import main
-from inspect_core.images.folders import scan
+from inspect_core.datasets.folders import scan
 from sample_data.make import panel, products
 
 pytestmark = pytest.mark.usefixtures("unhurried")

@@ -34,8 +34,8 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def study_of(product, backbone, tmp_path_factory):
     """study_of(workers, method) is a new unfitted study of the product, with a store of its own."""
+    from inspect_core.datasets.folders import scan
     from inspect_core.features.store import FeatureStore
-    from inspect_core.images.folders import scan
     from inspect_core.images.tolerances import DEFAULT_TOLERANCES
     from inspect_core.study.study import Study
     from inspect_core.study.study_tasks import IN_PROCESS

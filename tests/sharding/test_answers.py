@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images.placement import Placement
-from inspect_core.images.samples import PhotoFile
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.runtime.serialisation import pack, unpack
 from inspect_core.scoring.overlap_counts import OverlapCounts

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from inspect_core.datasets.folders import scan
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
 from inspect_core.scoring import defect_hits as rule
 from inspect_core.scoring.counts import UnscoredCounts

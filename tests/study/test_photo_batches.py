@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import scan
 from inspect_core.features import gpu_batches
 from inspect_core.features.gpu_batches import GpuBatches
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read
-from inspect_core.images.samples import PhotoFile
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.challenge import challenge, name_parts

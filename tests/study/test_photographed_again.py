@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation, Tolerances
 from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.scoring.limits import limits_from_good

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.datasets import splitting
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import FOLDS
 from inspect_core.features import backbones
 from inspect_core.features.store import FeatureStore
-from inspect_core.images import splitting
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import FOLDS
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.progress import Cancelled, ignore_progress

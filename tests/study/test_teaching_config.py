@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.images.folders import PhotoFile, Split
+from inspect_core.datasets.folders import PhotoFile, Split
 from inspect_core.images.tolerances import Tolerances
 from inspect_core.methods.registry import METHODS
 from inspect_core.study.teaching_config import TeachingConfig

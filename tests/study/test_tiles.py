@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from inspect_core.cli.commands import main
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import learn_alignment
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
-from inspect_core.images.splitting import train_on_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format.recipe_package import RecipeError

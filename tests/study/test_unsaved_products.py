@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.splitting import Split
 from inspect_core.images import heatmap
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import Split
 from inspect_core.runtime.serialisation import is_of, pack
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import ScoredPhoto

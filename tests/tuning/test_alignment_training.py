@@ -10,11 +10,11 @@ import pytest
 import torch
 from PIL import Image
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import Split
 from inspect_core.images.alignment import learn_alignment
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import Split
 from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 from inspect_core.tuning import alignment_training
 from inspect_core.tuning.alignment_training import AlignmentTrial, decide_alignment, measured

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from benchmarks.measure import RESULTS
+from inspect_core.datasets.folders import Split, scan, split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import Split, scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, title_of
 from inspect_core.recipe import inspect

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import Split, train_on_all
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.samples import PhotoFile
-from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, METHODS, methods_in

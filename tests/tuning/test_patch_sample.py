@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import train_on_all
 from inspect_core.detectors import kernel_pca
 from inspect_core.detectors.cop_corp import covariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import train_on_all
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import METHODS

@@ -4,12 +4,12 @@ from pathlib import Path
 import cv2
 import pytest
 
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_quality import BLUR
 from inspect_core.images.photo_reader import read_mask
-from inspect_core.images.splitting import Split
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.photo_screening import COPY, PRODUCT, screen_photos

@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.datasets.folders import scan, split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe import inspect

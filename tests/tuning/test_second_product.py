@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan
-from inspect_core.images.splitting import Split
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.photo_screening import PRODUCT, screen_photos
 from inspect_core.tuning.second_product import second_product, two_products_sentence

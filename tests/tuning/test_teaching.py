@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inspect_core.datasets.folders import scan, split
+from inspect_core.datasets.splitting import Split, train_on_all
 from inspect_core.features.store import FeatureStore
-from inspect_core.images.folders import scan, split
-from inspect_core.images.splitting import Split, train_on_all
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES
 from inspect_core.methods.registry import FIXED, LOOSE, known_parameters, title_of
 from inspect_core.study.study import Study

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspect_core.images.samples import PhotoFile
+from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.tuning.tile_planning import plan_tiles
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspect_core.images.samples import ScanError
+from inspect_core.datasets.dataset import ScanError
 from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingPhoto
 from inspect_core.tuning.recipe_extension import newly_accepted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from inspect_core.images.samples import ScanError
+from inspect_core.datasets.dataset import ScanError
 from inspect_core.line.batch import photos_of
 from inspect_core.line.map_folder import ENDINGS
 from inspect_core.line.watch import FOLDERS

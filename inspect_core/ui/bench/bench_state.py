@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from inspect_core.images.samples import CALIBRATION, TEST, TRAIN, VALIDATION
+from inspect_core.datasets.dataset import CALIBRATION, TEST, TRAIN, VALIDATION
 from inspect_core.scoring.limits import format_upper_bound
 from inspect_core.study.evaluation import labelled_since, select_counted, unscored_counts
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto

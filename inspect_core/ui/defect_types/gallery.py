@@ -9,7 +9,7 @@ from PIL import Image
 from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.images.png import png_of
-from inspect_core.images.samples import pluralise
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import crops, defect_labels, open_product_store, shell
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.session import active_values

@@ -6,9 +6,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from inspect_core.datasets.folders import scan
 from inspect_core.features.extraction import Crop, embeddings_of
 from inspect_core.features.store import feature_store
-from inspect_core.images.folders import scan
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.runtime.ordered_pool import in_order

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.images.samples import pluralise
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import crops, defect_labels, shell, teaching_job
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.defect_types import training_job

@@ -3,8 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.samples import pluralise
 from inspect_core.plots import defect_type_plots
+from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.metrics import accuracy, expected_calibration_error, ood_calibration_error, reliability_curve
 from inspect_core.ui import charts, defect_naming, open_product_store, shell
 from inspect_core.ui.defect_types import training_job

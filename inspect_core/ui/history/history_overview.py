@@ -5,16 +5,16 @@ import streamlit as st
 from PIL import Image
 
 from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, verdicts_at_limits
+from inspect_core.datasets.folders import resolve_allowed_path
 from inspect_core.images.boxes import downscale
-from inspect_core.images.folders import resolve_allowed_path
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import pluralise
 from inspect_core.line.common_cause import Remark, common_causes
 from inspect_core.line.html_page import webp
 from inspect_core.line.plot_range import MOST, is_plottable, omitted_sentence
 from inspect_core.line.watch_session import MOST_REMARKS
 from inspect_core.plots import history_plots as plots
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import charts, shell, verdict_tiles
 from inspect_core.ui.history.selection import Selection, local
 from inspect_core.verdict import VERDICT_PHRASES

@@ -12,12 +12,12 @@ from inspect_core.audit.entry import LogEntry
 from inspect_core.audit.inspections import Inspection, counts, defect_types, verdicts_at_limits
 from inspect_core.audit.life_cycle import approval
 from inspect_core.audit.log import AuditLog
-from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import page
 from inspect_core.plots import history_plots as plots
 from inspect_core.plots.chart_theme import LIGHT
 from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.spreadsheet import Cell
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import shell, table_download
 from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, causes, examples, series
 from inspect_core.ui.history.selection import MAX_INSPECTIONS, Selection, local

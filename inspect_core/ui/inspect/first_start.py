@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.folders import scan
+from inspect_core.datasets.folders import scan
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.ui import contact_sheet, open_product_store, open_products, shell, teaching_job
 

@@ -15,11 +15,11 @@ from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read, read_bytes
 from inspect_core.images.photo_setup import EMPTY, SHADED
-from inspect_core.images.samples import pluralise
 from inspect_core.line.batch import photos_of
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.wording import pluralise
 from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming, open_product_store, open_products, shell, uploads

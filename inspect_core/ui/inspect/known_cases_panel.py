@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
-from inspect_core.images.samples import pluralise
+from inspect_core.runtime.wording import pluralise
 from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, open_product_store, shell
 from inspect_core.ui.crops import REGION, WHOLE

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.samples import pluralise
+from inspect_core.runtime.wording import pluralise
 from inspect_core.study.evaluation import select_counted as counted_parts
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import BenchState

@@ -7,9 +7,10 @@ import streamlit as st
 
 from inspect_core.audit import changes
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.images.samples import GOOD, pluralise
-from inspect_core.images.splitting import Split
+from inspect_core.datasets.dataset import GOOD
+from inspect_core.datasets.splitting import Split
 from inspect_core.runtime.jobs import JobRejected
+from inspect_core.runtime.wording import pluralise
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
 from inspect_core.ui.taught_product import TaughtProduct

@@ -11,10 +11,10 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
-from inspect_core.images.samples import pluralise
 from inspect_core.line.html_page import page
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.runtime.jobs import device_lock
+from inspect_core.runtime.wording import pluralise
 from inspect_core.spc import msa_study
 from inspect_core.spc.agreement import ACCEPTABLE, MARGINAL, UNACCEPTABLE, Agreement
 from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of, verdict_sentence

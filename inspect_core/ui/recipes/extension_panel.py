@@ -10,13 +10,13 @@ from inspect_core.audit import inspections
 from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.entry import RELABELLED
 from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.datasets.dataset import GOOD, ScanError
+from inspect_core.datasets.folders import labels_at, resolve_allowed_path, resolved
+from inspect_core.datasets.listing import photos_in
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
-from inspect_core.images.folders import labels_at, resolve_allowed_path, resolved
-from inspect_core.images.listing import photos_in
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.images.samples import GOOD, ScanError, pluralise
 from inspect_core.line.photo_inspection import inspect_photo, inspect_photos
 from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import VerdictChanges
@@ -26,6 +26,7 @@ from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import stage
+from inspect_core.runtime.wording import pluralise
 from inspect_core.tuning.recipe_extension import (
     LEARNED_FROM,
     compare_with_previous,

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from inspect_core.datasets.dataset import Dataset, PhotoFile
 from inspect_core.images.alignment import MAX_ROTATION_DEGREES, MOST_SHIFT
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.photo_reader import ImageError, read, squash
-from inspect_core.images.samples import Dataset, PhotoFile
 from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances

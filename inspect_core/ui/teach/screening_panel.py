@@ -8,14 +8,15 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
+from inspect_core.datasets.dataset import Dataset
+from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap, shape
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.png import png_of
-from inspect_core.images.samples import Dataset, pluralise
-from inspect_core.images.splitting import Split
 from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.wording import pluralise
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.photo_screening import TOPICS, ScreenedPhoto, ScreeningResult, screen_photos
 from inspect_core.ui import shell

@@ -8,18 +8,19 @@ from typing import Any
 
 import streamlit as st
 
+from inspect_core.datasets.dataset import UNSAID, ScanError
+from inspect_core.datasets.folders import Dataset, Split, scan, split
+from inspect_core.datasets.grouping import propose_groups, ungrouped
+from inspect_core.datasets.splitting import require_enough, train_on_all
 from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING
 from inspect_core.features.backbones import available
-from inspect_core.images.folders import Dataset, Split, scan, split
-from inspect_core.images.grouping import propose_groups, ungrouped
-from inspect_core.images.samples import UNSAID, ScanError, pluralise
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
-from inspect_core.images.splitting import require_enough, train_on_all
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods import registry
 from inspect_core.methods.method import Method
 from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, OFFERED, SECOND
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
 from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning import few_photos

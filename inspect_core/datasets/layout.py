@@ -1,0 +1,318 @@
+"""How a tree of image files is read by its names: which are good, which show what defect, and which are masks.
+
+Folders named after what they hold may lie at any depth, below dates, lots and cameras: good ones by any word of
+`verdict_words`, others by a word for defective or after their defect type; or train/ and test/ with such folders
+inside, as in MVTec AD (Bergmann et al., 2019). Masks stand in ground_truth/ or beside their image, under the image's
+name with or without an ending. Where a folder could mean either, it is taken for a defect: a defect is never taught.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Literal
+
+from inspect_core.datasets.dataset import GOOD, Side
+from inspect_core.datasets.verdict_words import ConditionSign, condition_sign, is_good_word, words_of
+
+FOLDER, FILE_NAME = "folder", "file name"
+"""Where a label was read."""
+TRAIN_WORDS = words_of("train training trainval val valid validation")
+TEST_WORDS = words_of("test testing testset testpublic")
+UNLABELLED_WORDS = words_of("testprivate testprivatemixed unlabelled unlabeled holdout")
+MASK_WORDS = words_of(
+    "groundtruth gt mask masks msk msks maske masken masque masques maschera maschere mascara mascaras"
+)
+MASK_OR_LABEL_WORDS = words_of("label labels annotation annotations segmentation segmentations seg")
+"""Folders whose images are masks if each has the name of a photo elsewhere."""
+PLAIN_WORDS = words_of(
+    "image images imgs img photo photos picture pictures pics data dataset raw rgb default jpegimages input inputs "
+    "bild bilder foto fotos teile parts"
+)
+"""Folders that say nothing of what they hold."""
+LOT_WORDS = words_of(
+    "lot batch charge los lote lotto partia tray panel wafer reel coil roll day shift week kw run station line linie"
+)
+VIEW_WORDS = words_of(
+    "view cam camera kamera angle side light led exp exposure shot take frame channel img image photo pose position "
+    "pos rot rotation"
+)
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_MONTH = re.compile(rf"({_MONTHS})[a-z]*", re.IGNORECASE)
+_MASK_SUFFIX = re.compile(
+    r"[._-](mask|masks|gt|label|labels|seg|segmentation|annotation|ground_?truth|maske|masque)$", re.IGNORECASE
+)
+_PHOTO_OF_TWIN = frozenset({".jpg", ".jpeg", ".jfif"})
+_MASK_OF_TWIN = frozenset({".png", ".bmp", ".tif", ".tiff"})
+
+
+@dataclass(frozen=True)
+class PathLabels:
+    """What is said of one image; label, split_side and group are those of `PhotoFile`.
+
+    source: where the label was read, "" where nothing says it and the part is good for want of another word. is_said:
+    whether a word says it, alone or in a folder beside; else it may be what the place suggests.
+    """
+
+    label: str
+    split_side: Side | None
+    group: str | None
+    source: str = ""
+    is_said: bool = True
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Every path of a tree: an image with its place, the masks of an image, a mask of none, or refused for a reason.
+
+    products: the folders of several products that lie side by side, else empty; product_by_path: of which of them a
+    photo is, "" for none.
+    """
+
+    images: dict[PurePosixPath, PathLabels]
+    masks: dict[PurePosixPath, tuple[PurePosixPath, ...]]  # by image
+    stray_masks: list[PurePosixPath]
+    refused: dict[PurePosixPath, str]
+    products: tuple[str, ...] = ()
+    product_by_path: dict[PurePosixPath, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The names of a path that mean something: folders without its side and those that say nothing."""
+
+    folders: tuple[str, ...]
+    side: Side | Literal["unlabelled"] | None
+    above: int  # folders above its side
+    signs: tuple[ConditionSign | None, ...]  # by folder
+    file_sign: ConditionSign | None
+
+    @property
+    def unmarked_depth(self) -> int:
+        """How many folders lie above the first one that says what its photos are, or a side."""
+        first = next((number for number, sign in enumerate(self.signs) if sign is not None), len(self.folders))
+        return first if self.side is None else min(first, self.above)
+
+    @property
+    def product(self) -> str:
+        """The folders above the first one that says what its photos are, without lots."""
+        return "/".join(folder for folder in self.folders[: self.unmarked_depth] if not looks_like_lot(folder))
+
+
+def classify_paths(
+    paths: Sequence[PurePosixPath],
+    *,
+    by_parts: bool = False,
+    is_mask: Callable[[PurePosixPath], bool] = lambda path: True,
+) -> Layout:
+    """Sort image paths, relative to the root of the tree, into images, masks and neither. Touches no file.
+
+    by_parts: whether a word also counts as a part of a folder's name, and in a file's; else only where every photo lies
+    in a folder that says so. is_mask: whether a file beside a photo of its name is a mask by its content.
+    """
+    paths = sorted(paths)
+    masks = find_masks(paths, is_mask)
+    names = _read_names([path for path in paths if path not in masks], by_parts=by_parts)
+    taught_apart = any(name.side == "train" for name in names.values())
+    labelled = any(_says(name, "good") for name in names.values())
+    containers = {name.folders[:depth] for name in names.values() for depth in range(1, name.unmarked_depth + 1)
+                  if any(name.signs) or name.side}  # fmt: skip
+
+    images, refused = {}, {}
+    products = set()
+    for path, name in names.items():
+        side = name.side if taught_apart and name.side != "unlabelled" else None
+        place = _place(name, side, labelled=labelled, containers=containers)
+        if name.side == "unlabelled":
+            refused[path] = "its folder holds photos without labels; inspect them, they are never taught"
+        elif taught_apart and side is None:
+            refused[path] = "it is in neither train/ nor test/; move it into one of them"
+        elif place is not None:
+            images[path] = place
+            if place.label == GOOD and (place.source == FOLDER or side == "train"):
+                products.add(name.product)
+        elif side == "test":
+            refused[path] = "it is in test/ itself; move it into test/good/ or into the folder of its defect type"
+        else:
+            remedy = "move it into that folder, or into a folder of defects"
+            refused[path] = f"it is next to the folder of good parts; {remedy}"
+    matched = _match(masks, images)
+    stray = sorted(masks - {mask for several in matched.values() for mask in several})
+    several = tuple(sorted(products)) if len(products) > 1 else ()
+    return Layout(images, matched, stray, refused, several, _products_of(names, several))
+
+
+def is_mask_folder(folder: str) -> bool:
+    """Whether a folder's name says that it holds masks: "ground_truth", "masks"."""
+    return _letters(folder) in MASK_WORDS
+
+
+def is_plain_folder(folder: str) -> bool:
+    """Whether a folder's name says nothing of what it holds: "images", "JPEGImages"."""
+    return _letters(folder) in PLAIN_WORDS
+
+
+def is_side(folder: str) -> bool:
+    """Whether a folder's name is one side of an existing split: "train", "test"."""
+    return side_of(folder) is not None
+
+
+def side_of(name: str) -> Side | Literal["unlabelled"] | None:
+    """The side that a name means: "train", "val", "test_public", "test_private"; None for any other."""
+    letters = _letters(name)
+    if letters in TRAIN_WORDS:
+        return "train"
+    if letters in UNLABELLED_WORDS:
+        return "unlabelled"
+    return "test" if letters in TEST_WORDS else None
+
+
+def side_in(path: PurePosixPath) -> Side | Literal["unlabelled"] | None:
+    """The side that a folder of a path means, the first from the root."""
+    return next(filter(None, map(side_of, path.parts[:-1])), None)
+
+
+def looks_like_lot(folder: str) -> bool:
+    """Whether a folder's name looks like a lot, a date, a serial number or a view rather than a defect type."""
+    tokens = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", folder)
+    if len(tokens) > 1 and tokens[0].casefold() in LOT_WORDS | VIEW_WORDS | {"part"}:
+        return True
+    words = [token for token in tokens if not token.isdigit() and len(token) > 1]
+    return len(words) < len(tokens) and any(token.isdigit() for token in tokens) and all(map(_MONTH.fullmatch, words))
+
+
+def _letters(folder: str) -> str:
+    return re.sub(r"[\W\d_]+", "", folder.casefold())
+
+
+def _read_names(paths: Iterable[PurePosixPath], *, by_parts: bool) -> dict[PurePosixPath, _Path]:
+    names = {path: _name_of(path) for path in paths}
+    defective = any(_says(name, "defective", "type") for name in names.values())
+    everywhere = defective and all(any(name.signs) for name in names.values())
+    in_parts = by_parts and defective
+
+    def counted(name: _Path) -> _Path:
+        sign = tuple(
+            sign if sign is not None and (sign.is_whole or everywhere or in_parts) else None for sign in name.signs
+        )
+        return _Path(name.folders, name.side, name.above, sign, name.file_sign if in_parts else None)
+
+    return {path: counted(name) for path, name in names.items()}
+
+
+def _name_of(path: PurePosixPath) -> _Path:
+    folders = path.parts[:-1]
+    at = next((number for number, folder in enumerate(folders) if side_of(folder)), None)
+    meaningful = [folder for number, folder in enumerate(folders) if number != at and not is_plain_folder(folder)]
+    above = sum(not is_plain_folder(folder) for folder in folders[:at]) if at is not None else 0
+    side = None if at is None else side_of(folders[at])
+    return _Path(tuple(meaningful), side, above, tuple(map(condition_sign, meaningful)), condition_sign(path.stem))
+
+
+def _products_of(names: Mapping[PurePosixPath, _Path], products: Sequence[str]) -> dict[PurePosixPath, str]:
+    """The innermost product whose folders stand at the head of a path; a defect type may lie below them."""
+
+    def product_of(name: _Path) -> str:
+        heads = (product for product in products if f"{name.product}/".startswith(f"{product}/"))
+        return max(heads, key=len, default="")
+
+    return {path: product_of(name) for path, name in names.items()}
+
+
+def _says(name: _Path, *conditions: str) -> bool:
+    """Whether any of its names says one of these."""
+    return any(sign is not None and sign.condition in conditions for sign in (*name.signs, name.file_sign))
+
+
+def _place(name: _Path, side: Side | None, *, labelled: bool, containers: set[tuple[str, ...]]) -> PathLabels | None:
+    """What the names of one image say; None when they do not.
+
+    labelled: some name says good; containers: folders, from the root, above those that say what they hold.
+    """
+    folders, by_file = name.folders, name.file_sign
+
+    def placed(label: str, source: str, *used: int, is_said: bool = True) -> PathLabels:
+        group = "/".join(folder for number, folder in enumerate(folders) if number not in used)
+        return PathLabels(label, side, group or None, source, is_said)
+
+    at = {sign.condition: number for number, sign in reversed([*enumerate(name.signs)]) if sign is not None}
+    if (number := min((at[word] for word in ("defective", "type") if word in at), default=None)) is not None:
+        below = folders[number + 1 : number + 2]
+        is_type_below = below and not looks_like_lot(below[0]) and not is_good_word(below[0])
+        if at.get("defective") == number and is_type_below:
+            return placed(below[0], FOLDER, number, number + 1)
+        return placed(folders[number], FOLDER, number)
+    unknown = [
+        number
+        for number, folder in enumerate(folders)
+        if name.signs[number] is None and not looks_like_lot(folder) and folders[: number + 1] not in containers
+    ]
+    if by_file is not None and by_file.condition != "good":
+        return placed(folders[unknown[0]] if unknown else by_file.word, FILE_NAME, *unknown[:1])
+    if "good" in at:
+        return placed(GOOD, FOLDER, at["good"])
+    if by_file is not None:
+        return placed(GOOD, FILE_NAME)
+    if unknown:
+        return placed(folders[unknown[0]], FOLDER, unknown[0], is_said=labelled or side is not None)
+    return placed(GOOD, "", is_said=side == "train") if side == "train" or (side is None and not labelled) else None
+
+
+def find_masks(paths: Iterable[PurePosixPath], is_mask: Callable[[PurePosixPath], bool]) -> set[PurePosixPath]:
+    """Which image paths are masks: by their folder, by the ending of their name beside its photo, or PNGs beside
+    a JPEG of the same name; is_mask: whether these are masks by their content.
+    """
+    paths = list(paths)
+    plain = {path.with_suffix("") for path in paths}
+    suffixes = defaultdict(set)
+    for path in paths:
+        suffixes[path.with_suffix("")].add(path.suffix.lower())
+    masks = {
+        path
+        for path in paths
+        if any(is_mask_folder(folder) for folder in path.parts[:-1])
+        or (_MASK_SUFFIX.search(path.stem) and path.with_name(_MASK_SUFFIX.sub("", path.stem)) in plain)
+        or (path.suffix.lower() in _MASK_OF_TWIN and suffixes[path.with_suffix("")] & _PHOTO_OF_TWIN and is_mask(path))
+    }
+    perhaps = [path for path in paths if any(_letters(folder) in MASK_OR_LABEL_WORDS for folder in path.parts[:-1])]
+    stems = {path.stem for path in set(paths) - masks - set(perhaps)}
+    if all(_MASK_SUFFIX.sub("", path.stem) in stems for path in perhaps):
+        masks |= set(perhaps)
+    return masks
+
+
+def _match(
+    masks: set[PurePosixPath], images: dict[PurePosixPath, PathLabels]
+) -> dict[PurePosixPath, tuple[PurePosixPath, ...]]:
+    """Pair images with masks of the same folder and name, or with all in a folder of the image's name, as in MVTec LOCO
+    (Bergmann et al., 2022); a mask in no folder of a kind goes by its name alone.
+    """
+    by_key: dict[tuple[object, ...], PurePosixPath] = {}
+    in_folder = defaultdict(list)
+    for mask in sorted(masks, key=lambda path: (not _MASK_SUFFIX.search(path.stem), path)):
+        folders, side = _mask_key(mask)
+        stem = _MASK_SUFFIX.sub("", mask.stem)
+        by_key.setdefault((side, folders, stem), mask)
+        by_key.setdefault((folders, stem), mask)
+        if folders:
+            in_folder[folders[:-1], folders[-1]].append(mask)
+    defects = Counter(image.stem for image, place in images.items() if place.label != GOOD)
+    masks_by_image = {}
+    for image, place in images.items():
+        folders, side = _mask_key(image)
+        is_unique = place.label != GOOD and defects[image.stem] == 1
+        mask = by_key.get((side, folders, image.stem)) or by_key.get((folders, image.stem))
+        mask = mask or (by_key.get(((), image.stem)) if is_unique else None)
+        if mask is not None:
+            masks_by_image[image] = (mask,)
+        elif several := in_folder.get((folders, image.stem)):
+            masks_by_image[image] = tuple(sorted(several))
+    return masks_by_image
+
+
+def _mask_key(path: PurePosixPath) -> tuple[tuple[str, ...], str | None]:
+    """The folders by which a photo and its mask are the same, and their side."""
+    silent = MASK_WORDS | MASK_OR_LABEL_WORDS | PLAIN_WORDS
+    folders = (folder for folder in path.parts[:-1] if not side_of(folder) and _letters(folder) not in silent)
+    return tuple(folders), side_in(path)

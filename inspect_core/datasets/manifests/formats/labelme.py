@@ -1,0 +1,54 @@
+"""Labelme's annotations: one JSON file a photo, beside it. A photo whose file marks nothing is good."""
+
+import math
+from typing import Any
+
+from inspect_core.datasets.dataset import GOOD
+from inspect_core.datasets.manifests.list_file import ListFile
+from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Listing, label_from_text
+from inspect_core.datasets.manifests.shapes import box, marked_entry, polygon
+from inspect_core.datasets.verdict_words import condition_sign
+
+SUFFIXES = frozenset({".json"})
+NAMES_ALL = False
+_CORNERS = 32  # of the polygon that stands for a circle
+
+
+def holds(file: ListFile) -> bool:
+    """Whether a file has Labelme's shapes of one photo."""
+    return isinstance(file.json, dict) and isinstance(file.json.get("shapes"), list) and "imagePath" in file.json
+
+
+def read(file: ListFile) -> Listing:
+    """The photo of the file. A flag that says defective counts as a mark of no place."""
+    document = file.json
+    photo = file.photo_beside(str(document["imagePath"]).replace("\\", "/"))
+    shapes = [_shape(row) for row in document["shapes"] if isinstance(row, dict)]
+    flags = document.get("flags")
+    raised = [str(name) for name, is_set in flags.items() if is_set] if isinstance(flags, dict) else []
+    signs = [(name, sign.condition) for name in raised if (sign := condition_sign(name)) is not None]
+    shapes += [(name, {}) for name, condition in signs if condition != GOOD]
+    stated = (document.get("imageHeight"), document.get("imageWidth"))
+    return Listing([marked_entry(photo, "its shapes", shapes, stated)])
+
+
+def _shape(row: dict[str, Any]) -> tuple[str, dict]:
+    """The label and the outline of a shape, {} for one that has none, such as a mask in a picture."""
+    label = label_from_text(row.get("label")) or UNNAMED
+    points = row.get("points")
+    kind = row.get("shape_type", "polygon")
+    is_points = isinstance(points, list) and all(
+        isinstance(point, list) and len(point) == 2 and all(isinstance(value, int | float) for value in point)
+        for point in points
+    )
+    if not is_points or not points:
+        return label, {}
+    across, down = [point[0] for point in points], [point[1] for point in points]
+    if kind == "circle" and len(points) == 2:
+        radius = math.dist(*points)
+        turns = [2 * math.pi * number / _CORNERS for number in range(_CORNERS)]
+        corners = [(across[0] + radius * math.cos(turn), down[0] + radius * math.sin(turn)) for turn in turns]
+        return label, polygon([value for corner in corners for value in corner])
+    if kind == "polygon" and len(points) > 2:
+        return label, polygon([value for point in points for value in point])
+    return label, box(min(across), min(down), max(across) + 1, max(down) + 1)

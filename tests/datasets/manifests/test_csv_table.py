@@ -1,0 +1,54 @@
+import pytest
+
+from inspect_core.datasets.folders import scan
+
+WANTED = {"lot 1/b.png": "good", "lot 2/c.png": "scratch", "d.png": "good"}
+
+
+def kinds(dataset):
+    return {sample.name: sample.label for sample in (*dataset.good, *dataset.defects)}
+
+
+def written(folder, text, name="labels.csv", encoding="utf-8"):
+    (folder / name).write_bytes(text.encode(encoding))
+    return folder / name
+
+
+@pytest.mark.parametrize("delimiter", list(",;\t|"))
+@pytest.mark.parametrize("header", ["", "file{0}label\n", "Image{0}Defect type\r\n"])
+@pytest.mark.parametrize("good", ["good", "OK", "normal", "0", "i.O."])
+def test_tables_as_they_come(photos, delimiter, header, good):
+    text = header.format(delimiter) + "\n".join(
+        delimiter.join(row) for row in (("b.png", good), ("lot 2/c.png", "scratch"), ("d.png", good))
+    )
+    assert kinds(scan(written(photos, text))) == WANTED
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_encodings_of_spreadsheets(photos, encoding):
+    table = written(photos, "b.png;gut\nd.png;ok\nc.png;Gußfehler\n", encoding=encoding)
+    assert kinds(scan(table)) == WANTED | {"lot 2/c.png": "Gußfehler"}
+
+
+def test_label_column_may_stand_anywhere_and_names_be_quoted(photos):
+    assert kinds(scan(written(photos, "good,b.png\nscratch,c.png\ngood,d.png\n"))) == WANTED
+    text = 'lot;Label;file\n1;good;b.png\n2;scratch;"c.png"\n3;good;d.png\n'
+    assert kinds(scan(written(photos, text))) == WANTED
+    (photos / "d.png").rename(photos / "d,1.png")
+    assert kinds(scan(written(photos, 'b.png,ok\n"d,1.png",ok\n'))) == {"lot 1/b.png": "good", "d,1.png": "good"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no column contains photo names"),
+        ("a,b\nc,d\n", "no column contains photo names"),
+        ("b.png,good,x\nc.png,bad,y\n", "line 1: cannot tell which of its 3 columns contains the label"),
+        ("b.png\nc.png\n", "cannot tell which of its 1 columns contains the label"),
+        ("file,label\nb.png,good\nc.png\n", "line 3: it has fewer columns"),
+        ("b.png,good\nc.png,Gußfehler\n", "line 2: it is not UTF-8 text; save it as UTF-8"),
+        ('b.png,"' + "x" * 200_000 + '"\n', "it is not a table"),
+    ],
+)
+def test_a_table_that_cannot_be_used_says_why(photos, refused, text, words):
+    refused(written(photos, text, encoding="latin-1"), words)
