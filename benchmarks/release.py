@@ -20,6 +20,8 @@ import urllib.request
 import venv
 from pathlib import Path
 
+from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED
+
 ROOT = Path(__file__).parent.parent
 BUILD = "import sys; from setuptools import build_meta; getattr(build_meta, 'build_' + sys.argv[1])(sys.argv[2])"
 OPENS_WITHIN = 120
@@ -58,14 +60,18 @@ def check(wheel: Path, scratch: Path) -> None:
     home = {"HOME": str(scratch), "XDG_DATA_HOME": str(scratch / "data")}
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LOUPE_", "PYTHON"))} | home
 
-    def loupe(*words: object) -> None:
+    def loupe(*words: object, returns: int = ACCEPTED) -> None:
         print("loupe", *words, flush=True)
-        subprocess.run([tools / "loupe", *map(str, words)], check=True, cwd=scratch, env=env, stdout=subprocess.DEVNULL)
+        command = [tools / "loupe", *map(str, words)]
+        done = subprocess.run(command, cwd=scratch, env=env, stdout=subprocess.DEVNULL)
+        if done.returncode != returns:
+            raise subprocess.CalledProcessError(done.returncode, command)
 
     loupe("doctor")
-    loupe("synthetic", "--out", "parts")
-    loupe("fit", "parts/flange", "--out", "flange.zip")
+    shutil.copytree(next(environment.rglob("app_files/sample_data/flange")), scratch / "flange")
+    loupe("fit", "flange", "--out", "flange.zip")
     loupe("export", "flange.zip", "--out", "line.zip")
+    loupe("inspect", "line.zip", "flange/test/dent", returns=NOT_ACCEPTED)
     opens(tools / "loupe", scratch, env)
 
 
