@@ -13,7 +13,7 @@ import numpy as np
 
 from inspect_core.images.photo_reader import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
-from inspect_core.recipe_format import arrays, golden_images, recipe_package, recorded_photos
+from inspect_core.recipe_format import arrays, calibration_table, golden_images, recipe_package
 from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, PlacedPhoto, read_facts
 from inspect_core.recipe_format.recipe_package import RecipeError, recipe_errors
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
@@ -89,7 +89,7 @@ class Runner(ExportedModel):
             raise RecipeError(f"{name}: its release is {actual_release}, not {release}; use the approved export")
         document = recipe_package.read_document(package, None)
         images = golden_images.read_table(package)
-        calibration, _ = recorded_photos.read_table(package, document)
+        calibration, _ = calibration_table.read_table(package, document)
         with recipe_errors(self.path, "its contents are inconsistent"):
             # What the graph replaces, and what stays behind, is not read.
             rest = document | {"views": [], "known_cases": None}

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange
 from inspect_core.images.placement import AS_TAKEN, Placement
+from inspect_core.runtime.json_record import FINITE
 from inspect_core.scoring.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.scoring.input_checks import as_finite_number
 from inspect_core.scoring.limits import rescale_limit
@@ -46,8 +47,8 @@ class Limits:
     'review'
     """
 
-    review: float
-    reject: float
+    review: Annotated[float, FINITE]
+    reject: Annotated[float, FINITE]
 
     def __post_init__(self) -> None:
         for name in ("review", "reject"):

@@ -21,6 +21,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.images.tiles import TilePlan, proposed
 from inspect_core.methods.fitted_method import joined_errors, with_taps
 from inspect_core.recipe import inspect
+from inspect_core.runtime.json_record import to_table
 from inspect_core.scoring.anomaly_map import SIGMA, to_pixels
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
@@ -120,7 +121,7 @@ def main() -> None:
         memory[f"after {shown} photos"] = own_peak_mb()
         result = {
             "smallest_defect_px": SMALLEST,
-            "plan": plan.params() | {"tiles": len(plan.tiles), "grid": list(plan.grid)},
+            "plan": to_table(plan) | {"tiles": len(plan.tiles), "grid": list(plan.grid)},
             "peak_mb": memory,
             "found": {"in tiles": figures(study)},
             "time": times(study, timed),

@@ -25,7 +25,7 @@ from inspect_core.images.depth import DEPTHS
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
-from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
+from inspect_core.runtime.json_record import LARGEST, MANY, SMALLEST
 from inspect_core.study.teaching_config import ALIGN, TeachingConfig
 from inspect_core.tuning import tile_planning
 from inspect_core.tuning.teaching import TeachingResult, teach

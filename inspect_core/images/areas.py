@@ -1,14 +1,14 @@
 """Areas drawn on a part: only these inspected, ignored, or judged more strictly than the rest."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Annotated, Literal
 
 import cv2
 import numpy as np
 
 from inspect_core.images.alignment import Alignment
+from inspect_core.runtime.json_record import Least, list_of, number, one_of
 
 AreaMode = Literal["inspect", "ignore", "stricter"]
 MODES: tuple[AreaMode, ...] = ("inspect", "ignore", "stricter")
@@ -27,9 +27,9 @@ class InspectionArea:
     factor of the map inside a stricter area (the limit divided by the area's own limit), 1 for the others.
     """
 
-    mode: AreaMode
-    outline: tuple[tuple[float, float], ...]
-    strictness: float = 1.0
+    mode: Annotated[AreaMode, one_of(*MODES)]
+    outline: Annotated[tuple[tuple[float, float], ...], list_of(list_of(number(0, 1), least=2), least=3)]
+    strictness: Annotated[float, number(1, STRICTEST)] = 1.0
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -56,7 +56,7 @@ class InspectionAreas:
     Raises ValueError for no area and for more than MAX_AREAS.
     """
 
-    areas: tuple[InspectionArea, ...]
+    areas: Annotated[tuple[InspectionArea, ...], Least(1)]
     reference: str = ""
 
     def __post_init__(self) -> None:
@@ -75,37 +75,19 @@ class InspectionAreas:
         """Raise ValueError for another reference, an area without a pixel of the map, and fewer than `least` left."""
         if self.reference != (alignment.digest if alignment else ""):
             raise ValueError("the areas were drawn on another reference; draw them again on this one")
-        for number, area in enumerate(self.areas, start=1):
+        for place, area in enumerate(self.areas, start=1):
             if not area.mask(size).any():
-                raise ValueError(f"area {number} covers nothing; draw it larger, or remove it")
+                raise ValueError(f"area {place} covers nothing; draw it larger, or remove it")
         inspected = inspected_pixels(size, self, alignment)
         if inspected < least:
             few = f"fewer than the smallest area that counts ({least})"
             raise ValueError(f"the areas leave {inspected} pixels of the map to inspect, {few}; ignore a smaller area")
-
-    def params(self) -> dict[str, Any]:
-        """JSON-able."""
-        areas = [asdict(area) | {"outline": [list(point) for point in area.outline]} for area in self.areas]
-        return {"areas": areas, "reference": self.reference}
-
-    @classmethod
-    def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """The inverse of `params`. Raises ValueError for anything that is not an area."""
-        return cls(areas_of(params["areas"]), params["reference"])
 
 
 def inspected_pixels(size: tuple[int, int], areas: InspectionAreas | None, alignment: Alignment | None) -> int:
     """The pixels of a map of this size that are inspected on a photo that shows all of the part."""
     known = np.ones(size, bool) if alignment is None else alignment.known(size)
     return int(np.count_nonzero(known if areas is None else known & (areas.weights(size) > 0)))
-
-
-def areas_of(rows: Iterable[Mapping[str, Any]]) -> tuple[InspectionArea, ...]:
-    """Areas from tables of mode, outline and strictness. Raises ValueError for anything that is not an area."""
-    return tuple(
-        InspectionArea(row["mode"], tuple((float(x), float(y)) for x, y in row["outline"]), float(row["strictness"]))
-        for row in rows
-    )
 
 
 @lru_cache(maxsize=8)

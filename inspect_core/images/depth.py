@@ -6,12 +6,13 @@ depth is the same for every photo: no photo is stretched individually, which wou
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
 from inspect_core.images.decode_memory import bands
 from inspect_core.images.header import require
+from inspect_core.runtime.json_record import one_of, whole
 
 DEPTHS = (10, 12, 14, 16)  # bits of a value stored in 16
 DEEPEST = 2**16 - 1
@@ -73,12 +74,12 @@ class Depth:
     what does not fit.
     """
 
-    stored_bits: int
-    bits: int
+    stored_bits: Annotated[int, one_of(8, 16)]
+    bits: Annotated[int, one_of(8, *DEPTHS)]
     left_aligned: bool
-    black: int
-    white: int
-    min_peak: int = 0
+    black: Annotated[int, whole(0, DEEPEST)]
+    white: Annotated[int, whole(0, DEEPEST)]
+    min_peak: Annotated[int, whole(0, DEEPEST)] = 0
 
     def __post_init__(self) -> None:
         if self.stored_bits == self.bits == 8 and not self.left_aligned and self.is_full:

@@ -1,15 +1,15 @@
 """Noise, brightness and sharpness of photos: those of good photos compared with each other, and new ones with those."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import cv2
 import numpy as np
 
 from inspect_core.images.photo_reader import squash
-from inspect_core.images.photo_setup import PhotoSetup, SetupRange, measure_setup
+from inspect_core.images.photo_setup import Bounds, PhotoSetup, SetupRange, measure_setup
 
 BLUR, EXPOSURE = "blur", "exposure"
 DEVIATION_SEPARATOR = "; "
@@ -99,9 +99,9 @@ class QualityRange:
     taken, None where that was not measured.
     """
 
-    noise: tuple[float, float]
-    brightness: tuple[float, float]
-    sharpness: tuple[float, float]
+    noise: Bounds
+    brightness: Bounds
+    sharpness: Bounds
     setup: SetupRange | None = None
 
     @classmethod
@@ -139,14 +139,6 @@ class QualityRange:
             sharpness=(soft * softer ** (1 / 3), sharp),
             setup=None if self.setup is None else self.setup.widened_by(shift, size),
         )
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any] | None) -> Self | None:
-        """Create it from the checked record of a recipe."""
-        if record is None:
-            return None
-        ranges = {name: tuple(ends) for name, ends in record.items() if name != "setup"}
-        return cls(**ranges, setup=SetupRange.from_record(record["setup"]))
 
     def reason_to_review(self, quality: PhotoQuality) -> str | None:
         """What sends a photo to review whatever its score, None for nothing (`SetupRange.reason_to_review`)."""

@@ -5,12 +5,14 @@ and how steep its brightness is, which shows that there is no part at all.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Self
 
 import cv2
 import numpy as np
+
+from inspect_core.runtime.json_record import BOUNDS, DISTANCE, FINITE, FieldRule, is_number, numbers
 
 LAYOUT = 16
 """Rows and columns of the brightness that is compared with that of the good photos."""
@@ -62,6 +64,9 @@ _WAYS = {
     "mirrored top to bottom": lambda layout: layout[::-1],
 }
 _ACROSS = np.linspace(-0.5, 0.5, LAYOUT)
+
+
+Bounds = Annotated[tuple[float, float], BOUNDS]
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,11 @@ def _blocks(photo: np.ndarray) -> float:
     return math.log((np.mean(border) + 0.1) / (np.mean(within) + 0.1)) if border and within else 0.0
 
 
+_NUMBER = FieldRule("a number", is_number)
+_SLOPE = FieldRule("a number of 0 or more", lambda value: is_number(value) and value >= 0)
+_SPREAD = FieldRule("a number above 0", lambda value: is_number(value) and value > 0)
+
+
 @dataclass(frozen=True)
 class SetupRange:
     """(least, most) of every measure over the good photos, widened; light_x, light_y: change of brightness across the
@@ -145,20 +155,20 @@ class SetupRange:
     FEWEST_SHADED good photos.
     """
 
-    height: tuple[int, int]
-    width: tuple[int, int]
-    red: tuple[float, float]
-    blue: tuple[float, float]
-    light_x: tuple[float, float]
-    light_y: tuple[float, float]
-    drag_x: tuple[float, float]
-    drag_y: tuple[float, float]
-    blocks: tuple[float, float]
-    layout: tuple[float, ...]
-    least_alike: float
-    least_slopes: tuple[float, ...]
-    shade_spread: tuple[float, ...]
-    shade_limit: float | None
+    height: Annotated[tuple[int, int], BOUNDS]
+    width: Annotated[tuple[int, int], BOUNDS]
+    red: Bounds
+    blue: Bounds
+    light_x: Bounds
+    light_y: Bounds
+    drag_x: Bounds
+    drag_y: Bounds
+    blocks: Bounds
+    layout: Annotated[tuple[float, ...], numbers(LAYOUT**2, _NUMBER, "numbers")]
+    least_alike: Annotated[float, FINITE]
+    least_slopes: Annotated[tuple[float, ...], numbers(SLOPES, _SLOPE, "numbers of 0 or more")]
+    shade_spread: Annotated[tuple[float, ...], numbers(LAYOUT**2, _SPREAD, "numbers above 0")]
+    shade_limit: Annotated[float, DISTANCE] | None
 
     @classmethod
     def from_setups(cls, setups: Sequence[PhotoSetup]) -> Self:
@@ -187,16 +197,6 @@ class SetupRange:
             least_alike=min(_correlation(np.array(setup.layout), mean) for setup in setups),
             least_slopes=tuple(map(min, zip(*(setup.slopes for setup in setups), strict=True))),
         )
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any] | None) -> Self | None:
-        """Create it from the checked record of a recipe."""
-        if record is None:
-            return None
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
-        }
-        return cls(**values)
 
     def widened_by(self, shift: float, size: tuple[int, int]) -> Self:
         """The range of the same photos shifted by so many pixels of a picture of (height, width).

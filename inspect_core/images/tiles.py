@@ -6,15 +6,16 @@ every cell of the whole photo comes from exactly one tile, and always from the s
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from inspect_core.images.shape import Size
+from inspect_core.runtime.json_record import ELSEWHERE, multiple_of, one_of, pair, whole
 from inspect_core.runtime.wording import pluralise
 
 STEP = 32  # pixels: tiles lie at multiples of the networks' largest stride, so that each sees a cell in the same phase
@@ -52,10 +53,10 @@ class TilePlan:
     out of range, an overlap that is no multiple of 2 STEP or leaves nothing of a tile, a cell not among CELLS.
     """
 
-    size: Size
-    tile: Size = (256, 256)
-    overlap: int = 2 * STEP
-    cell: int = STEP
+    size: Annotated[Size, pair(multiple_of(STEP))]
+    tile: Annotated[Size, ELSEWHERE] = (256, 256)
+    overlap: Annotated[int, whole(0)] = 2 * STEP
+    cell: Annotated[int, one_of(*CELLS)] = STEP
 
     def __post_init__(self) -> None:
         for side, tile in zip(self.size, self.tile, strict=True):
@@ -66,15 +67,6 @@ class TilePlan:
             raise ValueError(f"overlap is {self.overlap} px; give a multiple of {2 * STEP} below {min(self.tile)}")
         if self.cell not in CELLS:
             raise ValueError(f"cell is {self.cell} px; choose one of {', '.join(map(str, CELLS))}")
-
-    @classmethod
-    def from_params(cls, params: Mapping, tile: Size) -> Self:
-        """The plan from its `params`, for a network of this input size. Raises ValueError as the plan itself."""
-        return cls(tuple(params["size"]), tuple(tile), params["overlap"], params["cell"])
-
-    def params(self) -> dict:
-        """Its fields in a recipe; the size of a tile is that of the network."""
-        return {"size": list(self.size), "overlap": self.overlap, "cell": self.cell}
 
     @property
     def grid(self) -> Size:

@@ -13,7 +13,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.recipe_format.arrays import LARGEST_RECIPE, ArraySpec, require_memory
-from inspect_core.recipe_format.fields import FieldRule
+from inspect_core.runtime.json_record import FieldRule
 
 BATCH = 16
 """Photos whose patches a fit processes at once."""

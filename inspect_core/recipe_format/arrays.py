@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from inspect_core.images.tiles import TilePlan
-from inspect_core.recipe_format.fields import LARGEST, MANY, SMALLEST
+from inspect_core.runtime.json_record import LARGEST, MANY, SMALLEST, from_table
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of every array, by name."""
@@ -292,7 +292,7 @@ def _needed(document: Mapping, header: Header, lengths: Mapping[str, int]) -> di
     parts = ["product_check", *(view(number) for number in range(len(widths)))]
     widest = max(lengths.get(f"{part}.{word}", 0) for part in parts for word in ("n", "D"))
     geometry = document["geometry"]
-    tiles = document["tiles"] and TilePlan.from_params(document["tiles"], geometry["size"])
+    tiles = document["tiles"] and from_table(TilePlan, document["tiles"], tile=tuple(geometry["size"]))
     return {
         "file": sum(file.values()),
         "arrays": sum(used.values()),

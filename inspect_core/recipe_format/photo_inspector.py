@@ -18,6 +18,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, read_challenge
+from inspect_core.runtime.json_record import from_table
 from inspect_core.runtime.ordered_pool import in_batches
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.verdict import Limits, Region, Verdict, Visibility, assemble, mask_uninspected, not_located
@@ -183,21 +184,21 @@ def read_facts(
         with recipe_errors(path, f"{words} cannot be used"):
             facts[name] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])
     size = tuple(geometry["size"])
-    tiles = document["tiles"] and TilePlan.from_params(document["tiles"], size)
+    tiles = document["tiles"] and from_table(TilePlan, document["tiles"], tile=size)
     if tiles is not None and list(tiles.grid) != geometry["grid"]:
         raise ValueError(f"geometry.grid is {geometry['grid']}, and its tiles give {list(tiles.grid)}")
     map_size = size if tiles is None else tiles.map_size
     if area is None or not 1 <= area <= largest_area(map_size):
         raise ValueError(f"live_values.area is {area}, outside 1..{largest_area(map_size)} pixels of the map")
-    areas = document["areas"] and InspectionAreas.from_params(document["areas"])
+    areas = document["areas"] and from_table(InspectionAreas, document["areas"])
     if areas:
         areas.check(map_size, facts["alignment"], least=area)
     return facts | {
         "product": document["product"],
-        "limits": Limits(**document["limits"]),
+        "limits": from_table(Limits, document["limits"]),
         "challenge_parts": read_challenge(document),
-        "depth": document["depth"] and Depth(**document["depth"]),
+        "depth": document["depth"] and from_table(Depth, document["depth"]),
         "areas": areas,
         "tiles": tiles,
-        "quality": QualityRange.from_record(document["quality"]),
+        "quality": document["quality"] and from_table(QualityRange, document["quality"]),
     }

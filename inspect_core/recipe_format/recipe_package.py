@@ -158,7 +158,7 @@ def is_exported(path: Path) -> bool:
 
 
 def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.FieldRule]] | None) -> dict:
-    """recipe.json as a dictionary of checked fields. detectors: as for `fields.check`."""
+    """recipe.json as a dictionary of checked fields. detectors: as for `fields.check_document`."""
     with recipe_errors(package.where, f"{RECIPE} is not valid JSON"):
         document = from_json(package.read(RECIPE), constant=_refuse_constant)
     path = package.where.name
@@ -169,7 +169,7 @@ def read_document(package: Package, detectors: Mapping[str, Mapping[str, fields.
         remedy = "teach again, or open it with the version that wrote it"
         raise RecipeError(f"{path}: schema version is {version!r:.20}, this Loupe reads {fields.SCHEMA} only; {remedy}")
     with recipe_errors(package.where, "a field is damaged"):
-        fields.check(document, detectors)
+        fields.check_document(document, detectors)
     return document
 
 

@@ -2,18 +2,28 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Annotated, Self
 
 import numpy as np
 
-from inspect_core.datasets.dataset import CALIBRATION, GOOD, TEST
-from inspect_core.recipe_format import recipe_package
-from inspect_core.recipe_format.csv_text import csv_text
-from inspect_core.recipe_format.recipe_package import Package, recipe_errors
+from inspect_core.datasets.dataset import CALIBRATION, GOOD, SUBSETS, TEST
+from inspect_core.runtime.json_record import (
+    ANY,
+    FINITE,
+    MANY,
+    TEXT,
+    Least,
+    from_table,
+    list_of,
+    number,
+    one_of,
+    or_null,
+    table_of,
+)
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
-from inspect_core.scoring.input_checks import as_finite_number
-from inspect_core.verdict import OTHER_PRODUCT, Limits, VerdictWord
+from inspect_core.scoring.verdict_rule import WORDS
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, Limits, VerdictWord
 
 UNKNOWN = "unknown"
 """The label of a part of which nothing is known."""
@@ -40,7 +50,7 @@ class TeachingPhoto:
     name: str
     digest: str
     label: str
-    subset: str
+    subset: Annotated[str, one_of(*SUBSETS)]
     group: str = ""
 
 
@@ -50,25 +60,13 @@ class TeachingRecord:
     `TeachingConfig`; tolerances: theirs by name.
     """
 
-    photos: tuple[TeachingPhoto, ...]
-    taps: tuple[str, ...] | None
-    parameters: Mapping[str, float | None]
-    align: str
-    align_turn: float
-    align_shift: float
-    tolerances: Mapping[str, float] | None
-
-    def params(self) -> dict[str, Any]:
-        """As recipe.json holds it."""
-        return asdict(self)
-
-    @classmethod
-    def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """Create it from checked fields of recipe.json."""
-        values: dict[str, Any] = dict(params)
-        values["photos"] = tuple(TeachingPhoto(**photo) for photo in params["photos"])
-        values["taps"] = None if params["taps"] is None else tuple(params["taps"])
-        return cls(**values)
+    photos: Annotated[tuple[TeachingPhoto, ...], Least(1)]
+    taps: Annotated[tuple[str, ...] | None, or_null(list_of(TEXT, least=1), "null or a list of layers")]
+    parameters: Annotated[Mapping[str, float | None], table_of(or_null(ANY))]
+    align: Annotated[str, one_of("none", "rigid", "similarity")]
+    align_turn: Annotated[float, number(0, 180)]
+    align_shift: Annotated[float, number(0, 1)]
+    tolerances: Annotated[Mapping[str, float] | None, or_null(table_of(number(0, MANY)), "null or a table of numbers")]
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,8 @@ class UnscoredPart:
 
     name: str
     label: str
-    subset: str
-    verdict: str
+    subset: Annotated[str, one_of(*SUBSETS)]
+    verdict: Annotated[str, one_of(NOT_LOCATED, NOT_JUDGED)]
     reason: str
 
 
@@ -134,9 +132,9 @@ class ChallengePart:
 
     name: str
     good: bool
-    verdict: VerdictWord
-    score: float
-    reason: str = ""
+    verdict: Annotated[VerdictWord, one_of(*WORDS)]
+    score: Annotated[float, FINITE]
+    reason: Annotated[str, one_of("", OTHER_PRODUCT)] = ""
 
     def margin(self, limits: Limits) -> float | None:
         """Its distance from the nearest limit; None when its score does not decide."""
@@ -153,8 +151,8 @@ class ChallengePart:
 
 def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
     """The challenge parts of recipe.json. Raises ValueError for a name twice or one its limits contradict."""
-    parts = tuple(ChallengePart(**part) for part in document["challenge_parts"])
-    limits = Limits(**document["limits"])
+    parts = tuple(from_table(ChallengePart, part) for part in document["challenge_parts"])
+    limits = from_table(Limits, document["limits"])
     names = Counter(part.name for part in parts)
     for part in parts:
         if names[part.name] > 1:
@@ -162,27 +160,3 @@ def read_challenge(document: Mapping) -> tuple[ChallengePart, ...]:
         if part.with_limits(limits) != part:
             raise ValueError(f"challenge part {part.name!r:.80} cannot be used: its score is too close to a limit")
     return parts
-
-
-def table_of(calibration: tuple[CalibrationPhoto, ...], test_photos: tuple[CalibrationPhoto, ...]) -> bytes:
-    """calibration.csv."""
-    sets = ((calibration, CALIBRATION), (test_photos, TEST))
-    rows = [[*astuple(row), part] for photos, part in sets for row in photos]
-    return csv_text([["name", "digest", "score", "label", "subset"], *rows]).encode()
-
-
-def read_table(
-    package: Package, document: Mapping
-) -> tuple[tuple[CalibrationPhoto, ...], tuple[CalibrationPhoto, ...]]:
-    """The photos that limits were set on, and those that they were judged on.
-
-    Raises RecipeError for a table that is damaged or not as long as recipe.json states.
-    """
-    sets: dict[str, list[CalibrationPhoto]] = {CALIBRATION: [], TEST: []}
-    with recipe_errors(package.where, f"{recipe_package.CALIBRATION} is damaged"):
-        for number, row in enumerate(package.rows(recipe_package.CALIBRATION), start=1):
-            score = as_finite_number(float(row["score"]), name=f"score of row {number}")
-            sets[row["subset"]].append(CalibrationPhoto(row["name"], row["digest"], score, row["label"]))
-        if len(sets[CALIBRATION]) != document["calibration"]["good"]:
-            raise ValueError("its length does not match recipe.json")
-    return tuple(sets[CALIBRATION]), tuple(sets[TEST])

@@ -19,14 +19,16 @@ from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import ARRAYS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format import arrays as recipe_arrays
-from inspect_core.recipe_format import recipe_package, recorded_photos
+from inspect_core.recipe_format import calibration_table, recipe_package
 from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
 from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
 from inspect_core.recipe_format.recipe_package import recipe_errors
+from inspect_core.recipe_format.recorded_photos import TeachingRecord, UnscoredPart
 from inspect_core.recipe_format.zipped import write_zip
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.self_test import run_self_test
 from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.json_record import from_table, to_table
 from inspect_core.scoring.anomaly_map import AREA, SIGMA
 from inspect_core.scoring.local_scale import LocalScale
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -143,24 +145,24 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
             for view in recipe.views
         ],
         "live_values": dict(recipe.live_values),
-        "depth": recipe.depth and asdict(recipe.depth),
-        "areas": recipe.areas and recipe.areas.params(),
-        "tiles": recipe.tiles and recipe.tiles.params(),
+        "depth": recipe.depth and to_table(recipe.depth),
+        "areas": recipe.areas and to_table(recipe.areas),
+        "tiles": recipe.tiles and to_table(recipe.tiles),
         "mm_per_pixel": recipe.mm_per_pixel,
-        "quality": recipe.quality and asdict(recipe.quality),
-        "teaching": recipe.teaching_record and recipe.teaching_record.params(),
+        "quality": recipe.quality and to_table(recipe.quality),
+        "teaching": recipe.teaching_record and to_table(recipe.teaching_record),
         "as_published": recipe.as_published,
-        "limits": asdict(recipe.limits),
+        "limits": to_table(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration_photos), "note": note},
-        "unscored": [asdict(part) for part in recipe.unscored],
-        "challenge_parts": [asdict(part) for part in recipe.challenge_parts],
+        "unscored": [to_table(part) for part in recipe.unscored],
+        "challenge_parts": [to_table(part) for part in recipe.challenge_parts],
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
     return {
         recipe_package.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
         recipe_package.ARRAYS: safetensors.numpy.save(_packed(recipe)),
-        recipe_package.CALIBRATION: recorded_photos.table_of(recipe.calibration_photos, recipe.test_photos),
+        recipe_package.CALIBRATION: calibration_table.table_of(recipe.calibration_photos, recipe.test_photos),
     }
 
 
@@ -196,7 +198,7 @@ def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes
 
 def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) -> Recipe:
     geometry, chosen, live = document["geometry"], document["backbone"], document["live_values"]
-    calibration, test_photos = recorded_photos.read_table(package, document)
+    calibration, test_photos = calibration_table.read_table(package, document)
     made = {part.name: document[part.name] for part in fields(Provenance) if part.name in document}
     made |= {"photo_folders": tuple(document["photo_folders"]), "calibration_note": document["calibration"]["note"]}
     if geometry["sigma"] != SIGMA:
@@ -219,10 +221,10 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         live_values=live,
         calibration_photos=calibration,
         test_photos=test_photos,
-        unscored=tuple(recorded_photos.UnscoredPart(**part) for part in document["unscored"]),
+        unscored=tuple(from_table(UnscoredPart, part) for part in document["unscored"]),
         provenance=Provenance(**made),
         mm_per_pixel=document["mm_per_pixel"],
-        teaching_record=document["teaching"] and recorded_photos.TeachingRecord.from_params(document["teaching"]),
+        teaching_record=document["teaching"] and from_table(TeachingRecord, document["teaching"]),
         as_published=document["as_published"],
         digest=package.digest,
     )

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from inspect_core.recipe_format.fields import LARGEST
+from inspect_core.runtime.json_record import LARGEST
 
 Which = int | slice | np.ndarray | list[int]
 """Positions of photos."""

@@ -20,6 +20,7 @@ from inspect_core.recipe_format import fields, recipe_package
 from inspect_core.recipe_format.fields import RESIZE_RULE
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load
+from inspect_core.runtime.json_record import check
 from tests.hostile.files import loaded
 
 PHOTO = np.random.default_rng(1).integers(0, 255, (50, 40, 3), np.uint8)
@@ -110,7 +111,7 @@ def is_refused(document: dict, arrays: dict[str, np.ndarray]) -> bool:
     """Whether the checks before anything is built refuse it; they raise nothing but ValueError."""
     header = {name: (CODES.get(value.dtype, ""), value.shape) for name, value in arrays.items()}
     try:
-        fields.check(document, FIELDS)
+        fields.check_document(document, FIELDS)
         recipe_arrays.check(document, header, ARRAYS)
         recipe_arrays.check_values(document, arrays, ARRAYS)
     except ValueError:
@@ -232,10 +233,10 @@ def test_a_part_is_searched_for_within_bounds(name, value):
     ranges = {name: {"low": -0.5, "high": 1.0} for name in fields.ALIGNMENT["ranges"]}
     document = {"photo_size": [8, 8], "scale": True, "ranges": ranges, "symmetry_angles": [], "outlined": False}
     document |= {"photos_seen": 4, "photos_not_located": 0}
-    fields._check(document, fields.ALIGNMENT, "alignment")
+    check(document, fields.ALIGNMENT, "alignment", fields.FILE)
     ranges[name]["high"] = value
     with pytest.raises(ValueError, match=rf"alignment\.ranges\.{name}\.high"):
-        fields._check(document, fields.ALIGNMENT, "alignment")
+        check(document, fields.ALIGNMENT, "alignment", fields.FILE)
 
 
 @pytest.mark.parametrize(

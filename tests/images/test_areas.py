@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionArea, InspectionAreas, inspected_pixels
+from inspect_core.runtime.json_record import from_table, to_table
 
 SQUARE = ((0.25, 0.25), (0.75, 0.25), (0.75, 0.75), (0.25, 0.75))
 shares = st.floats(0, 1, allow_nan=False)
@@ -41,7 +42,7 @@ def test_an_outline_covers_the_pixels_whose_centres_it_holds():
 @given(st.lists(areas, min_size=1, max_size=4).map(tuple))
 def test_what_json_keeps_is_the_same(drawn):
     areas = InspectionAreas(drawn, "reference")
-    assert InspectionAreas.from_params(json.loads(json.dumps(areas.params()))) == areas
+    assert from_table(InspectionAreas, json.loads(json.dumps(to_table(areas)))) == areas
 
 
 @pytest.mark.parametrize(

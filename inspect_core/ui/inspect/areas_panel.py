@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from inspect_core.images.areas import InspectionAreas, areas_of
+from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.boxes import downscale
 from inspect_core.line.html_page import data_url
+from inspect_core.runtime.json_record import from_table, to_table
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.hot_spot import bright_place
 from inspect_core.ui import open_product_store, shell
@@ -42,7 +43,8 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     scored, alignment = product.scored, product.extractor.alignment
     reference = alignment.digest if alignment else ""
     try:
-        areas = InspectionAreas(areas_of(drawn["areas"]), reference) if drawn["areas"] else None
+        rows = drawn["areas"]
+        areas = from_table(InspectionAreas, {"areas": rows, "reference": reference}) if rows else None
         if areas is not None:
             areas.check(scored.size, alignment, least=settings.live[AREA])
     except MALFORMED as error:
@@ -83,7 +85,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: Bench
             data={
                 "photo": data_url(photo, "png"),
                 "size": size,
-                "areas": [] if areas is None else areas.params()["areas"],
+                "areas": [] if areas is None else to_table(areas)["areas"],
                 "in_force": settings_of(product).areas_stamp,
                 "name": product.scored.photos[position].name,
                 "offer": offer,

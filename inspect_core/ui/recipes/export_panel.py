@@ -12,7 +12,7 @@ import streamlit as st
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
+from inspect_core.recipe_format import calibration_table, golden_images, recipe_package
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.onnx_export import export, export_blocker
 from inspect_core.recipe_io.parity_photos import find_photos
@@ -99,7 +99,7 @@ def _read(path: str, written: int, digest: str) -> dict[str, Any]:
         raise RecipeError(f"{path} belongs to another recipe ({package.digest[:12]}); export this recipe again")
     rows = csv.DictReader(io.StringIO(package.read(recipe_package.PARITY).decode()))
     differences = [float(row["difference"]) for row in rows]
-    calibration, _ = recorded_photos.read_table(package, document)
+    calibration, _ = calibration_table.read_table(package, document)
     scores = np.array([part.score for part in calibration])
     return {
         "release": package.release,
