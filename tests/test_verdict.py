@@ -11,16 +11,19 @@ from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.photo_setup import SHADED
 from inspect_core.images.placement import Placement
+from inspect_core.scoring.anomaly_map import Region
 from inspect_core.scoring.counts import count_parts
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.verdict import (
     OTHER_PRODUCT,
     PARTLY_OUT,
+    DriftInputs,
     Limits,
     ProductCheckResult,
     Verdict,
     Visibility,
     assemble,
+    is_partly_out,
     mask_uninspected,
 )
 from tests.examples import examples
@@ -190,3 +193,31 @@ def test_a_part_with_a_pale_area_is_never_accepted(peak, stain, word, reason):
         quality_range=good_range,
     )
     assert (verdict.verdict, verdict.reason) == (word, reason)
+
+
+@pytest.mark.parametrize(
+    ("missing", "inspected", "partly_out"), [(0, 30, False), (29, 30, False), (30, 500, True), (0, 29, True)]
+)
+def test_a_part_is_partly_out_from_the_area_on(missing, inspected, partly_out):
+    assert is_partly_out(missing, inspected, 30) == partly_out
+
+
+@pytest.mark.parametrize(
+    ("box", "place"),
+    [
+        ((10, 20, 30, 60), (0.1, 0.4)),
+        ((40, 0, 140, 20), (0.45, 0.1)),
+        ((40, 0, 141, 20), (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_the_place_of_what_stands_out_is_in_shares_unless_it_is_large(box, place):
+    regions = () if box is None else (Region(5, 9.0, box),)
+    verdict = Verdict(5.0, "reject", np.zeros((4, 4), np.float32), regions, placement=Placement((100, 200)))
+    assert verdict.region_place == place
+
+
+def test_what_may_drift_is_named_where_it_was_measured():
+    check = ProductCheckResult(False, False, "fits", 0.25)
+    assert DriftInputs.from_measurements(None, check, Placement((8, 8))) == DriftInputs(product_distance=0.25)
+    assert DriftInputs.from_measurements(None, None, Placement((8, 8))) == DriftInputs()

@@ -91,3 +91,23 @@ def test_sentence_in_parts(counts, sentence):
 
 def test_the_example_of_the_docstring_holds():
     assert doctest.testmod(counts) == (0, 1)
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, ""), (1, " 1 relabelled; teach again to count it."), (2, "them.")])
+def test_relabelled_parts_are_said_to_be_left_out(count, words):
+    sentence = counts_sentence(VerdictCounts(0, 20, 0, 0), relabelled=count)
+    assert sentence.endswith(words)
+    assert ("relabelled" in sentence) == (count > 0)
+
+
+@pytest.mark.parametrize(
+    ("subsets", "counted", "by_these"),
+    [
+        (("test", "calibration"), (True, False), False),
+        (("calibration", "calibration"), (True, True), True),
+        (("test", "test"), (True, True), True),
+    ],
+)
+def test_good_parts_of_the_test_set_are_counted_where_there_are_any(subsets, counted, by_these):
+    good, _, set_on_these = counts.select_counted_parts(np.array([True, True]), np.array([False, False]), subsets)
+    assert (tuple(good), set_on_these) == (counted, by_these)

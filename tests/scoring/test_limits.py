@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from inspect_core.scoring import limits
 from inspect_core.scoring.limits import (
     DEFAULT_OVERKILL,
     clopper_pearson,
@@ -123,7 +124,13 @@ def test_bound_is_the_share_at_which_so_few_are_unlikely(n, data):
 
 @pytest.mark.parametrize(
     ("k", "n", "confidence", "message"),
-    [(-1, 3, 0.95, "k is -1 of n = 3"), (4, 3, 0.95, "k is 4"), (0.5, 3, 0.95, "k is 0.5"), (1, 3, 1.0, "confidence")],
+    [
+        (-1, 3, 0.95, "k is -1 of n = 3"),
+        (4, 3, 0.95, "k is 4"),
+        (0.5, 3, 0.95, "k is 0.5"),
+        (1, 3, 1.0, "confidence is 1.0"),
+        (1, 3, 0.0, "confidence is 0.0"),
+    ],
 )
 def test_bad_counts_are_named(k, n, confidence, message):
     with pytest.raises(ValueError, match=message):
@@ -313,3 +320,16 @@ def test_tested_scores_count_only_where_they_contradict():
         assert np.array_equal(with_contradicting(good, tested), good)
     for tested in (two_rejected, five_above):
         assert np.array_equal(with_contradicting(good, tested), np.concatenate([good, tested]))
+
+
+def test_a_limit_by_hand_stays_where_no_ratio_can_be_kept():
+    assert rescale_limit(3.0, before=2.0, after=4.0) == 6.0
+    assert rescale_limit(3.0, before=0.0, after=4.0) == 3.0
+    assert rescale_limit(3.0, before=2.0, after=0.0) == 3.0
+
+
+def test_equal_quantiles_take_the_spread_of_all_scores():
+    scores = np.array([1.0] * 40 + [1.5])
+    location, scale = limits._gumbel(scores)
+    assert scale == pytest.approx(scores.std() * math.sqrt(6) / math.pi)
+    assert location < 1.0
