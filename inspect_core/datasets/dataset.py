@@ -30,7 +30,7 @@ class PhotoFile:
 
     name: unique POSIX path below `Dataset.root`. label: `GOOD` or the defect type. size: (height, width) in pixels,
     upright. mask: a file of the same size marking the defect. split_side: its side in a layout with train/ and test/.
-    group: the folders between its kind and the file, such as a lot. depth: that of the good photos it was found with,
+    group: the folders between its label and the file, such as a lot. depth: that of the good photos it was found with,
     at which it is read; None takes any. source: what its label was read from, "" where nothing says it.
     """
 
@@ -144,8 +144,8 @@ class Dataset:
         apart = ", ".join(f"{sides[side]} in {side}/" for side in ("train", "test") if side in sides)
         rows = [ScanSummaryRow(GOOD, len(self.good), apart)]
         masks = Counter(sample.label for sample in self.defects if sample.mask)
-        for kind, count in sorted(Counter(sample.label for sample in self.defects).items()):
-            rows.append(ScanSummaryRow(kind, count, f"{masks[kind]} with a mask"))
+        for defect_type, count in sorted(Counter(sample.label for sample in self.defects).items()):
+            rows.append(ScanSummaryRow(defect_type, count, f"{masks[defect_type]} with a mask"))
         if self.defects:
             rows.append(ScanSummaryRow("masks", masks.total(), f"of {len(self.defects)} defects"))
         for reason, count in Counter(skipped.reason for skipped in self.skipped).most_common():

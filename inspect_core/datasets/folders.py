@@ -426,12 +426,12 @@ def _scan_photo(
     except ImageError as error:
         return None, [SkippedFile(str(file), error.why, "photo")]
     mask_path = None
-    kind = place.label
+    label = place.label
     skipped = []
     try:
         if isinstance(mask, Annotation):
             mask_path, painted = mask.save_mask(preview.size)
-            kind = painted if painted != UNNAMED else kind
+            label = painted if painted != UNNAMED else label
         elif mask is not None:
             if not read_mask(root / mask, preview.size).any():
                 raise ImageError(mask.name, "the mask is empty", "paint the defect white, or remove the mask")
@@ -439,7 +439,7 @@ def _scan_photo(
     except ImageError as error:
         skipped.append(SkippedFile(mask.name if isinstance(mask, Annotation) else str(mask), error.why, "mask"))
     signs = place.source
-    sample = PhotoFile(path, str(file), kind, preview.size, mask_path, place.split_side, place.group, source=signs)
+    sample = PhotoFile(path, str(file), label, preview.size, mask_path, place.split_side, place.group, source=signs)
     remarks = preview.is_mosaic, preview.has_blank_alpha
     return _ScannedPhoto(sample, preview.grey, file_digest, preview.values, *remarks), skipped
 
@@ -454,8 +454,8 @@ def _require_good(
     if good:
         raise ScanError(f"“{name}” has good photos in test/ only; move the training photos to train/good/")
     if defects:
-        kinds = join_first_names(sorted({sample.label for sample in defects}))
-        raise ScanError(f"“{name}” has no good photos, only {kinds}; put good photos into a folder named good")
+        types = join_first_names(sorted({sample.label for sample in defects}))
+        raise ScanError(f"“{name}” has no good photos, only {types}; put good photos into a folder named good")
     if skipped:
         others = f"{pluralise(len(skipped), 'other file')} ({skipped[0].name}: {skipped[0].reason})"
         remedy = "add photos of good parts as PNG, JPEG, BMP, TIFF or WebP"

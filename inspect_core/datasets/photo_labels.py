@@ -249,8 +249,8 @@ class _Signs:
         if self.contradicted:
             return f"{_names(self.lists)} calls photos good whose names say that they are defective"
         if not by_names.can_teach:
-            kinds = join_first_names(sorted({place.label for place in by_names.images.values() if place.label != GOOD}))
-            return f"it has no good photos, only {kinds}; put good photos into a folder named good"
+            types = join_first_names(sorted({place.label for place in by_names.images.values() if place.label != GOOD}))
+            return f"it has no good photos, only {types}; put good photos into a folder named good"
         return (
             f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, but "
             "only parts of the names say so; is that right?"

@@ -25,7 +25,7 @@ def type_colours(
 ) -> dict[str, str]:
     """Each type's colour: good and unknown have their own, a lone defect type that of defects."""
     others = sorted(set(defect_types) - {"good", *unknown})
-    several = {kind: theme.defect_types[i % len(theme.defect_types)] for i, kind in enumerate(others)}
+    several = {label: theme.defect_types[i % len(theme.defect_types)] for i, label in enumerate(others)}
     return (
         dict.fromkeys(unknown, theme.unknown)
         | {"good": theme.good}

@@ -40,15 +40,15 @@ class ScoredPhoto:
     placement: Placement | None = None
     original_label: tuple[str, str] | None = None
 
-    def labelled(self, kind: str) -> "ScoredPhoto":
-        """The same photo as another kind. It sets, chooses and judges nothing any more, unless only its defect
-        type changes or it was added; with the kind that it was taught with it is as before.
+    def labelled(self, label: str) -> "ScoredPhoto":
+        """The same photo as another label. It sets, chooses and judges nothing any more, unless only its defect
+        type changes or it was added; with the label that it was taught with it is as before.
         """
-        kind_was, part_was = was = self.original_label or (self.label, self.subset)
-        if kind == kind_was:
-            return replace(self, label=kind, subset=part_was, original_label=None)
-        stays = part_was == ADDED or "good" not in (kind, kind_was)
-        return replace(self, label=kind, subset=part_was if stays else RELABELLED, original_label=was)
+        label_was, part_was = was = self.original_label or (self.label, self.subset)
+        if label == label_was:
+            return replace(self, label=label, subset=part_was, original_label=None)
+        stays = part_was == ADDED or "good" not in (label, label_was)
+        return replace(self, label=label, subset=part_was if stays else RELABELLED, original_label=was)
 
     @property
     def placed(self) -> Placement:

@@ -158,9 +158,9 @@ class ScoredPhotos:
         """These, and the photos that have no score."""
         return self._with(unscored=tuple(photos))
 
-    def labelled(self, kinds: Mapping[str, str]) -> Self:
-        """These with other kinds, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
-        photos = tuple(photo.labelled(kinds.get(photo.digest, photo.label)) for photo in self.photos)
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """These with other labels, by content digest (`ScoredPhoto.labelled`); limits and scales follow."""
+        photos = tuple(photo.labelled(labels.get(photo.digest, photo.label)) for photo in self.photos)
         return self._with(photos=photos, _scales={})
 
     def with_areas(self, areas: InspectionAreas | None) -> Self:

@@ -185,8 +185,8 @@ def _mean(qualities: np.ndarray) -> Estimate:
 def _drawn(figure: Callable[[np.ndarray], float], rows: np.ndarray, defect: np.ndarray, draws: int) -> list[float]:
     """A figure over photos resampled from these, good and defective ones separately."""
     rng = np.random.default_rng(0)
-    kinds = [kind for kind in (rows[defect[rows]], rows[~defect[rows]]) if len(kind)]
-    return [figure(np.concatenate([rng.choice(kind, len(kind)) for kind in kinds])) for _ in range(draws)]
+    groups = [group for group in (rows[defect[rows]], rows[~defect[rows]]) if len(group)]
+    return [figure(np.concatenate([rng.choice(group, len(group)) for group in groups])) for _ in range(draws)]
 
 
 def _megabytes(view: FittedMethod) -> float:

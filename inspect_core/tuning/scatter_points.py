@@ -139,8 +139,8 @@ def _draw(marked: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarra
     return np.sort(np.concatenate([first[: count // 2], others, first[count // 2 :]])[:count])
 
 
-def _truth(kind: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
-    """(h, w) str: what each patch of a photo of this kind shows."""
+def _truth(label: str, mask: np.ndarray | None, grid: tuple[int, int]) -> np.ndarray:
+    """(h, w) str: what each patch of a photo of this label shows."""
     if mask is None:
-        return np.full(grid, UNKNOWN if kind == UNKNOWN else UNMARKED, dtype=object)
-    return np.where(cell_peaks(mask, grid), kind, "good").astype(object)
+        return np.full(grid, UNKNOWN if label == UNKNOWN else UNMARKED, dtype=object)
+    return np.where(cell_peaks(mask, grid), label, "good").astype(object)

@@ -25,12 +25,12 @@ def labels_of(product: TaughtProduct) -> dict[int, str]:
         position: stored.get(photo.digest, photo.label if photo.is_defect else "")
         for position, photo in enumerate(product.scored.photos)
     }
-    return {position: kind for position, kind in labels.items() if kind}
+    return {position: label for position, label in labels.items() if label}
 
 
-def set_label(product: TaughtProduct, positions: list[int], kind: str) -> None:
-    """Label these photos as `kind`; an empty word removes their label. Raises OSError when it cannot be stored."""
-    word = normalise_label(kind)
+def set_label(product: TaughtProduct, positions: list[int], label: str) -> None:
+    """Label these photos as `label`; an empty word removes their label. Raises OSError when it cannot be stored."""
+    word = normalise_label(label)
     with _writing:
         labels = _stored_labels()
         chosen = {product.scored.photos[position].digest: word for position in positions}
@@ -45,9 +45,9 @@ def rename(product: str, name: str) -> None:
             _write(labels | {name: labels[product] | labels.get(name, {})})
 
 
-def normalise_label(kind: str) -> str:
-    """A kind as stored: single spaces, at most `LONGEST` characters."""
-    return " ".join(kind.split())[:LONGEST]
+def normalise_label(label: str) -> str:
+    """A label as stored: single spaces, at most `LONGEST` characters."""
+    return " ".join(label.split())[:LONGEST]
 
 
 def _write(labels: dict[str, dict[str, str]]) -> None:
@@ -63,7 +63,7 @@ def _stored_labels() -> dict[str, dict[str, str]]:
         return {}
     products = stored.items() if isinstance(stored, dict) else ()
     return {
-        product: {digest: normalise_label(kind) for digest, kind in labels.items() if isinstance(kind, str)}
+        product: {digest: normalise_label(label) for digest, label in labels.items() if isinstance(label, str)}
         for product, labels in products
         if isinstance(labels, dict)
     }

@@ -363,12 +363,12 @@ class TaughtProduct:
 
     @property
     def relabelled(self) -> dict[str, str]:
-        """The kinds by content digest that the engineer gave to photos since they were taught."""
+        """The labels by content digest that the engineer gave to photos since they were taught."""
         return {photo.digest: photo.label for photo in self.scored.photos if photo.original_label is not None}
 
-    def labelled(self, kinds: Mapping[str, str]) -> "TaughtProduct":
+    def labelled(self, labels: Mapping[str, str]) -> "TaughtProduct":
         """The product with some photos under other labels, by content digest."""
-        return replace(self, scored=self.scored.labelled(kinds))
+        return replace(self, scored=self.scored.labelled(labels))
 
     def with_areas(self, areas: InspectionAreas | None) -> "TaughtProduct":
         """The product inspected by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""

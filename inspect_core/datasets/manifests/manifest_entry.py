@@ -65,13 +65,13 @@ class Annotation(NamedTuple):
 class ManifestEntry(NamedTuple):
     """What one place in a file says of a photo.
 
-    photo: as the file names it; kind: `GOOD`, a defect type, or None for a label left empty; where: place in the file;
+    photo: as the file names it; label: `GOOD`, a defect type, or None for a label left empty; where: place in the file;
     marks: a defect's, or mask: the file of them as named; side: of a split; product: whose photo it is, "" if not said;
     says_label: whether the file has a label for it at all, even an empty one.
     """
 
     photo: str
-    kind: str | None
+    label: str | None
     where: str
     marks: Annotation | None = None
     mask: str = ""

@@ -217,12 +217,12 @@ def _merged(
     def place(document: PurePosixPath, entry: ManifestEntry) -> str:
         return f"{document.name}, {entry.where}" if several else entry.where
 
-    labelled = [(document, entry) for document, entry in entries_of_photo if entry.kind is not None]
+    labelled = [(document, entry) for document, entry in entries_of_photo if entry.label is not None]
     for (before, first), (document, entry) in ((labelled[0], other) for other in labelled[1:]):
-        if first.kind != entry.kind and GOOD in (first.kind, entry.kind):
-            conflict = f"{place(before, first)} calls it {first.kind}, {place(document, entry)} {entry.kind}"
+        if first.label != entry.label and GOOD in (first.label, entry.label):
+            conflict = f"{place(before, first)} calls it {first.label}, {place(document, entry)} {entry.label}"
             return f"{conflict}; correct one of them"
-    document, entry = max(labelled or entries_of_photo, key=lambda item: _describes(item[1].kind))
+    document, entry = max(labelled or entries_of_photo, key=lambda item: _describes(item[1].label))
     marks = next((other.marks for _, other in entries_of_photo if other.marks is not None), None)
     if marks is not None:
         marks = marks._replace(name=f"{display_name(entry.photo)} ({document.name}, {entry.where})")
@@ -231,12 +231,12 @@ def _merged(
     product = next((other.product for _, other in entries_of_photo if other.product), "")
     by = document.name if document in whole else ANNOTATION
     source = by if any(other.says_label for _, other in entries_of_photo) else ""
-    return Claim(entry.kind, source, entry.where, marks, side=side, product=product)
+    return Claim(entry.label, source, entry.where, marks, side=side, product=product)
 
 
-def _describes(kind: str | None) -> int:
+def _describes(label: str | None) -> int:
     """How much a label tells: a word more than a number, which is no more than "defective"."""
-    return 0 if kind is None else 2 if re.search(r"[^\W\d_]", kind) and kind != UNNAMED else 1
+    return 0 if label is None else 2 if re.search(r"[^\W\d_]", label) and label != UNNAMED else 1
 
 
 def _side_of_list(name: PurePosixPath) -> Side | Literal["unlabelled"] | None:

@@ -45,10 +45,10 @@ def marked_entry(
     stated: (height, width) at which they were drawn, None where it is not said; fields: others of the entry. Raises
     ManifestError for more shapes than can be painted.
     """
-    annotations = [(kind, shape) for kind, shape in shapes if kind != GOOD]
+    annotations = [(label, shape) for label, shape in shapes if label != GOOD]
     if not annotations:
         return ManifestEntry(photo, GOOD, location, **fields)
-    types = tuple(dict.fromkeys(kind for kind, _ in annotations))
+    types = tuple(dict.fromkeys(label for label, _ in annotations))
     if len(types) > manifest_entry.MOST_TYPES or len(annotations) > manifest_entry.MOST_SHAPES:
         reason = f"it has {len(annotations):,} annotations of {len(types)} defect types"
         raise ManifestError(
@@ -60,7 +60,9 @@ def marked_entry(
         reason = f"its polygons have {corners:,} corners"
         raise ManifestError(location, reason, f"simplify them to at most {MOST_CORNERS:,} in all")
     drawn = [
-        (types.index(kind) + 1, shape) for kind, shape in annotations if shape.get("segmentation") or shape.get("bbox")
+        (types.index(label) + 1, shape)
+        for label, shape in annotations
+        if shape.get("segmentation") or shape.get("bbox")
     ]
 
     def paint(size: tuple[int, int]) -> np.ndarray:

@@ -142,8 +142,8 @@ SETS = {
 """What the sets of photos are called, by the subset of a photo."""
 
 
-def _truth(kind: str) -> str:
-    return kind if kind in ("good", UNKNOWN) else "defect"
+def _truth(label: str) -> str:
+    return label if label in ("good", UNKNOWN) else "defect"
 
 
 @lru_cache(maxsize=32)

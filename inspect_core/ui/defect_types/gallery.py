@@ -73,46 +73,46 @@ def _candidates(product: TaughtProduct, labels: dict[int, str]) -> list[int]:
     return [position for position in order if position in labels or photos[position].is_defect or above[position]]
 
 
-def _cell(product: TaughtProduct, position: int, kind: str | None, by_region: bool, brush: str) -> None:
+def _cell(product: TaughtProduct, position: int, defect_type: str | None, by_region: bool, brush: str) -> None:
     photo = product.scored.photos[position]
     box = crop_of(product, position) if by_region else None
     try:
-        shown = f"{'Region of ' if box else ''}{photo.name}, {kind or WITHOUT}"
+        shown = f"{'Region of ' if box else ''}{photo.name}, {defect_type or WITHOUT}"
         st.image(_picture(product, product.id, position, box), width="stretch", alt=shown)
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.escape(error)}")
     key = f"kind-{product.id}-{photo.digest}"
-    kind_of = "secondary" if kind else "tertiary"
-    label = shell.escape(kind or WITHOUT)
+    button_type = "secondary" if defect_type else "tertiary"
+    label = shell.escape(defect_type or WITHOUT)
     words = shell.escape(photo.name)
-    arguments = (product.id, position, kind, brush)
-    st.button(label, key=key, width="stretch", help=words, type=kind_of, on_click=_give, args=arguments)
+    arguments = (product.id, position, defect_type, brush)
+    st.button(label, key=key, width="stretch", help=words, type=button_type, on_click=_give, args=arguments)
 
 
-def _give(taught_id: str, position: int, kind: str | None, brush: str) -> None:
+def _give(taught_id: str, position: int, defect_type: str | None, brush: str) -> None:
     word = defect_labels.normalise_label(st.session_state[brush] or "")
     if not word:
         st.toast("First select or type a defect type above.", icon=":material/label:")
         return
-    _keep(taught_id, [position], "" if word == kind else word)
+    _keep(taught_id, [position], "" if word == defect_type else word)
 
 
 def _rename_or_remove(product: TaughtProduct, labels: dict[int, str], defect_types: list[str]) -> None:
     with st.popover("Rename or remove", icon=":material/edit:", disabled=not defect_types):
-        kind = st.selectbox("Defect type", defect_types, key=f"old-{product.id}")
+        defect_type = st.selectbox("Defect type", defect_types, key=f"old-{product.id}")
         word = defect_labels.normalise_label(
             st.text_input("New name", key=f"new-{product.id}", max_chars=defect_labels.LONGEST)
         )
-        labelled_positions = [position for position, label in labels.items() if label == kind]
-        joins = word in defect_types and word != kind
+        labelled_positions = [position for position, label in labels.items() if label == defect_type]
+        joins = word in defect_types and word != defect_type
         if joins:
             st.caption(f"“{shell.escape(word)}” already exists. The two types will be merged; train again afterwards.")
-        arguments = (product.id, labelled_positions, kind, word, joins)
+        arguments = (product.id, labelled_positions, defect_type, word, joins)
         st.button("Rename", key=f"rename-{product.id}", disabled=not word, on_click=_rename, args=arguments)
         label = f"Remove label from {pluralise(len(labelled_positions), 'photo')}"
         icon = ":material/label_off:"
         arguments = (product.id, labelled_positions, "")
-        off = kind is None
+        off = defect_type is None
         key = f"remove-{product.id}"
         st.button(label, key=key, icon=icon, on_click=_keep, args=arguments, disabled=off, help=ON_REMOVE)
 
@@ -123,11 +123,11 @@ def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: boo
         training_job.rename(taught_id, old, new)
 
 
-def _keep(taught_id: str, positions: list[int], kind: str) -> None:
+def _keep(taught_id: str, positions: list[int], defect_type: str) -> None:
     product = open_product_store.find(taught_id)
     try:
         if product is not None:
-            defect_labels.set_label(product, positions, kind)
+            defect_labels.set_label(product, positions, defect_type)
     except OSError as error:
         st.toast(f"Could not save the defect type: {shell.escape(error.strerror or error)}", icon=":material/error:")
 

@@ -143,7 +143,7 @@ def _learnable(product: TaughtProduct, groups: dict[str, str]) -> dict[int, str]
     """Labels of the types that have enough examples to be learned."""
     labels = defect_labels.labels_of(product)
     ready = learnable(labels, [groups[photo.name] for photo in product.scored.photos])
-    return {position: kind for position, kind in labels.items() if kind in ready}
+    return {position: defect_type for position, defect_type in labels.items() if defect_type in ready}
 
 
 def _examples(product: TaughtProduct, by_region: bool, labels: dict[int, str]) -> tuple[TrainingCrop, ...]:

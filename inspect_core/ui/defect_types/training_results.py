@@ -98,9 +98,9 @@ def at_limit(learned: TypeTrainingResult, defect_types: DefectTypes) -> list[str
 def confusion(learned: TypeTrainingResult, minimum_confidence: float) -> np.ndarray:
     """(C, C + 1) counts of true types by types named; the last column is for those without a name."""
     posterior = learned.posterior
-    kinds = learned.posterior.shape[1]
-    predicted = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), kinds)
-    counts = np.zeros((kinds, kinds + 1), int)
+    type_count = learned.posterior.shape[1]
+    predicted = np.where(posterior.max(axis=1) >= minimum_confidence, posterior.argmax(axis=1), type_count)
+    counts = np.zeros((type_count, type_count + 1), int)
     np.add.at(counts, (learned.unseen.y, predicted), 1)
     return counts
 

@@ -46,12 +46,12 @@ def start(
     def cases(job: Job) -> Iterator[KnownCase]:
         """Yield one case for every photo that can still be read."""
         groups = groups_of([photo.sample for photo in product.scored.photos])
-        for done, (position, kind) in enumerate(defect_types.items()):
+        for done, (position, defect_type) in enumerate(defect_types.items()):
             job.report(0.9 * done / len(defect_types), f"processing part {done + 1} of {len(defect_types)}")
             box = box_of(product, position, live, limits, known=True) if by_region else None
             group = groups[product.scored.photos[position].name]
             with suppress(ImageError):  # a photo that no longer exists is no case; the bench names it when it is chosen
-                yield case_of(product, position, box, defect_type=kind, group=group)
+                yield case_of(product, position, box, defect_type=defect_type, group=group)
 
     def work(job: Job) -> None:
         with device_lock(product.extractor.backbone.device):

@@ -60,7 +60,7 @@ def show_similar_cases(
 def _offer(product: TaughtProduct, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
     """Without a gallery: what it would be made of, and one button."""
     defect_types = gallery_building.known_types(product)
-    good = [i for i, kind in defect_types.items() if kind == "good"]
+    good = [i for i, defect_type in defect_types.items() if defect_type == "good"]
     there = gallery_building.good_parts(product)
     if len(defect_types) < LEAST:
         st.caption(
@@ -137,7 +137,7 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
         return
     with st.popover("Add to the gallery", icon=":material/add:"):
         known = sorted({known_case.defect_type for known_case in cases.cases})
-        kind = st.selectbox(
+        defect_type = st.selectbox(
             "Defect type", known, index=None, accept_new_options=True, key=f"case_kind-{product.id}-{position}",
             placeholder="Select or type one",
         )  # fmt: skip
@@ -147,9 +147,9 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
             max_chars=120,
             placeholder="e.g. cause, machine, action taken",
         )
-        kind = (kind or "").strip()
-        if st.button("Add", type="primary", disabled=busy or not kind, key=f"add_case-{product.id}-{position}"):
-            known_case = replace(case, defect_type=kind, note=note.strip())
+        defect_type = (defect_type or "").strip()
+        if st.button("Add", type="primary", disabled=busy or not defect_type, key=f"add_case-{product.id}-{position}"):
+            known_case = replace(case, defect_type=defect_type, note=note.strip())
             open_product_store.change(
                 product.id,
                 lambda current: replace(
@@ -179,7 +179,10 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
         suggested = cases.suggested
         key = f"similar_limit-{product.id}"
         st.caption(
-            ", ".join(f"{defect_types.count(kind)} {shell.escape(kind)}" for kind in sorted(set(defect_types)))
+            ", ".join(
+                f"{defect_types.count(defect_type)} {shell.escape(defect_type)}"
+                for defect_type in sorted(set(defect_types))
+            )
             or "empty"
         )
         shell.set_widget(key, cases.limit)

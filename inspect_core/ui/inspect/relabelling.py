@@ -20,9 +20,9 @@ DEFECT = "defect"
 REOPENED = "Values are fixed, because not all photos it was taught with are there unchanged."
 
 
-def take(product: TaughtProduct, position: int, kind: str) -> TaughtProduct:
+def take(product: TaughtProduct, position: int, label: str) -> TaughtProduct:
     """The product with a photo under this label; recorded in the audit log, never in the engineer's files."""
-    word = defect_labels.normalise_label(kind)
+    word = defect_labels.normalise_label(label)
     if not (word and 0 <= position < len(product.scored.photos)):
         return product
     photo = product.scored.photos[position]

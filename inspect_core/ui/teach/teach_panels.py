@@ -133,8 +133,8 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
 def _strips(_samples: Dataset, key: str) -> list[str]:
     """The first photos of every kind, in the table's order: good, then defect types; key: of the files."""
     types = sorted({sample.label for sample in _samples.defects})
-    kinds = [_samples.good, *([defect for defect in _samples.defects if defect.label == kind] for kind in types)]
-    return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in kinds]
+    groups = [_samples.good, *([defect for defect in _samples.defects if defect.label == label] for label in types)]
+    return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in groups]
 
 
 def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:

@@ -38,8 +38,8 @@ def read(file: ListFile) -> Listing:
         image, category = _id(row, "image_id"), _id(row, "category_id")
         if image not in known:
             raise ManifestError(f"annotation {number}", "its image_id is not one of the images", AGAIN)
-        kind = label_from_text(None if category is None else names.get(category)) or UNNAMED
-        shapes_of[image].append((kind, {name: row.get(name) for name in ("segmentation", "bbox")}))
+        label = label_from_text(None if category is None else names.get(category)) or UNNAMED
+        shapes_of[image].append((label, {name: row.get(name) for name in ("segmentation", "bbox")}))
     entries = []
     for number, row in enumerate(images):
         location = f"image {number}"

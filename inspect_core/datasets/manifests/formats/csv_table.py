@@ -102,11 +102,11 @@ def read(file: ListFile) -> Listing:
             for column in (columns.mask, columns.split, columns.product, columns.flag)
         )
         side = (side_of(split) or "test") if split else None  # whatever is not meant to be taught is not taught
-        kind = _label(row[columns.label], label_name, f"line {line}")
-        if columns.flag is not None and kind in (GOOD, None):
+        label = _label(row[columns.label], label_name, f"line {line}")
+        if columns.flag is not None and label in (GOOD, None):
             flagged = _label(flag, _key(header[columns.flag]), f"line {line}")
-            kind = flagged if kind is None or flagged is not None else kind
-        entries.append(ManifestEntry(row[columns.file], kind, f"line {line}", None, mask, side, product))
+            label = flagged if label is None or flagged is not None else label
+        entries.append(ManifestEntry(row[columns.file], label, f"line {line}", None, mask, side, product))
     unused = [name for number, name in enumerate(header) if number not in used and name]
     notes = (f"{pluralise(len(unused), 'column')} not used: {join_first_names(unused, most=8)}.",) if unused else ()
     return Listing(entries, notes)

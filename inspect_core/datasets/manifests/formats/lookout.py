@@ -49,20 +49,20 @@ def _entry(location: str, line: str, file: ListFile) -> ManifestEntry:
         raise ManifestError(location, "it is not a JSON object", AGAIN) from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
         raise ManifestError(location, "it names no photo in source-ref", AGAIN)
-    kinds = [label_from_text(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
-    if not kinds or kinds[0] is None:
+    labels = [label_from_text(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
+    if not labels or labels[0] is None:
         raise ManifestError(location, "it has no class-name", "label the photo as normal or anomaly")
     for name, metadata in _metadata(row, _MASK):
         reference = row.get(name.removesuffix(_METADATA))
-        if kinds[0] != GOOD and isinstance(reference, str):
-            return ManifestEntry(row["source-ref"], kinds[0], location, _marks(location, reference, metadata, file))
-    return ManifestEntry(row["source-ref"], kinds[0], location)
+        if labels[0] != GOOD and isinstance(reference, str):
+            return ManifestEntry(row["source-ref"], labels[0], location, _marks(location, reference, metadata, file))
+    return ManifestEntry(row["source-ref"], labels[0], location)
 
 
-def _metadata(row: Mapping, kind: str) -> Iterator[tuple[str, Mapping]]:
+def _metadata(row: Mapping, job_type: str) -> Iterator[tuple[str, Mapping]]:
     """Yield (name, metadata) of this type."""
     for name, metadata in row.items():
-        if name.endswith(_METADATA) and isinstance(metadata, dict) and metadata.get("type") == kind:
+        if name.endswith(_METADATA) and isinstance(metadata, dict) and metadata.get("type") == job_type:
             yield name, metadata
 
 
@@ -75,12 +75,12 @@ def _marks(location: str, reference: str, metadata: Mapping, file: ListFile) -> 
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             reason = "a class of internal-color-map has no class-name or hex-color"
             raise ManifestError(location, reason, AGAIN) from error
-    kinds = {colour: _defect_type(name) for colour, name in colours.items()}
-    types = tuple(dict.fromkeys(filter(None, kinds.values())))
+    labels = {colour: _defect_type(name) for colour, name in colours.items()}
+    types = tuple(dict.fromkeys(filter(None, labels.values())))
     if not types or len(colours) > MOST_TYPES:
         reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
         raise ManifestError(location, reason, f"give the mask at least one, in at most {MOST_TYPES} colours")
-    values = {colour: types.index(kind) + 1 if kind else 0 for colour, kind in kinds.items()}
+    values = {colour: types.index(label) + 1 if label else 0 for colour, label in labels.items()}
 
     def paint(size: tuple[int, int]) -> np.ndarray:
         try:
@@ -106,5 +106,5 @@ def _marks(location: str, reference: str, metadata: Mapping, file: ListFile) -> 
 
 def _defect_type(name: str) -> str | None:
     """None for the background and for a word that says good."""
-    kind = label_from_text(name) or "anomaly"
-    return None if name.casefold() == BACKGROUND or kind == GOOD else kind
+    label = label_from_text(name) or "anomaly"
+    return None if name.casefold() == BACKGROUND or label == GOOD else label
