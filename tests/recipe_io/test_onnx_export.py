@@ -11,7 +11,7 @@ from inspect_core.features import onnx_graph
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe import inspect
-from inspect_core.recipe_format import golden_images, recipe_package, recorded_photos
+from inspect_core.recipe_format import calibration_table, golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.csv_text import rows_of
 from inspect_core.recipe_io import line_network, onnx_export
 from inspect_core.recipe_io.onnx_export import ExportError, ParityRow, export
@@ -183,7 +183,7 @@ def test_a_spreadsheet_runs_nothing_from_the_table():
     assert [row["name"] for row in rows_of(table)] == [escape_line(name) for name in names], "read back as they were"
     rows = [recorded_photos.CalibrationPhoto(name, "d", 1.0, "=1+1") for name in names]
     for text in (
-        recorded_photos.table_of(tuple(rows), ()),
+        calibration_table.table_of(tuple(rows), ()),
         golden_images.table_of([golden_images.GoldenImage("f", names[0], 1.0, "accept", "", "=1+1")]),
     ):
         lines = csv.reader(io.StringIO(text.decode()))
