@@ -93,17 +93,16 @@ class FirstPage:
             return
         # As one that is neither kept from before nor compressed, so that it can be changed.
         passed = [(name, value) for name, value in scope["headers"] if name not in REVALIDATION]
-        start: Message = {}
+        start: Message | None = None
         page = b""
 
         async def send_changed(message: Message) -> None:
             nonlocal start, page
-            if message["type"] == "http.response.start":
+            is_start = message["type"] == "http.response.start"
+            if is_start and Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
                 start = message
-                if not Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
-                    await send(message)
                 return
-            if not Headers(raw=start["headers"]).get("content-type", "").startswith("text/html"):
+            if start is None:  # not a page
                 await send(message)
                 return
             page += message.get("body", b"")

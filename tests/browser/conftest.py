@@ -151,3 +151,19 @@ def open_page(browsing) -> Iterator[Callable]:
 def _check_request(url: str, problems: list[str]) -> None:
     if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
         problems.append(f"a request left the machine: {url}")
+
+
+@pytest.fixture
+def start_watching() -> Callable:
+    """start_watching(page, folder) watches a folder from Batch, and waits until it is watched."""
+    from playwright.sync_api import expect
+
+    def start(page, folder: Path) -> None:
+        page.get_by_role("radio", name="Watch a folder").click()
+        field = page.get_by_role("textbox", name="Input folder")
+        field.fill(str(folder))
+        field.press("Enter")
+        page.get_by_role("button", name="Start watching").click()
+        expect(page.get_by_text("Waiting for the first photo")).to_be_visible()
+
+    return start

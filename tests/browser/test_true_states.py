@@ -64,7 +64,7 @@ def inspect_folder(page: Page, folder: Path, *, recipe: str = "") -> None:
     idle(page)
 
 
-def test_a_day_with_a_product(serve, open_page, photos, tmp_path, monkeypatch):
+def test_a_day_with_a_product(serve, open_page, photos, start_watching, tmp_path, monkeypatch):
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     workspace = tmp_path / "ws"
     workspace.mkdir()
@@ -105,12 +105,7 @@ def test_a_day_with_a_product(serve, open_page, photos, tmp_path, monkeypatch):
     expect(page.get_by_text("4 parts inspected")).to_be_visible()
 
     go_to(page, "Batch")
-    page.get_by_role("radio", name="Watch a folder").click()
-    folder = page.get_by_role("textbox", name="Input folder")
-    folder.fill(str(tmp_path / "in"))
-    folder.press("Enter")
-    page.get_by_role("button", name="Start watching").click()
-    expect(page.get_by_text("Waiting for the first photo")).to_be_visible()
+    start_watching(page, tmp_path / "in")
     serve(APP, workspace, small=True, port=urlsplit(address).port)
     page.goto(f"{address}/batch")
     sidebar = page.get_by_test_id("stSidebar")

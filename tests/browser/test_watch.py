@@ -26,16 +26,11 @@ def address(serve, tmp_path, product, backbone, monkeypatch) -> str:
     return serve(ROOT / "app.py", tmp_path / "ws", small=True)
 
 
-def test_a_photo_arrives_and_its_verdict_is_shown(address, open_page, product, tmp_path):
+def test_a_photo_arrives_and_its_verdict_is_shown(address, open_page, product, start_watching, tmp_path):
     good, dent = (sorted((product / folder).iterdir())[0] for folder in ("train/good", "test/dent"))
     (tmp_path / "in").mkdir()
     page = open_page(f"{address}/batch")
-    page.get_by_role("radio", name="Watch a folder").click()
-    folder = page.get_by_role("textbox", name="Input folder")
-    folder.fill(str(tmp_path / "in"))
-    folder.press("Enter")
-    page.get_by_role("button", name="Start watching").click()
-    expect(page.get_by_text("Waiting for the first photo")).to_be_visible()
+    start_watching(page, tmp_path / "in")
 
     shutil.copy(dent, tmp_path / "in" / "dent.jpg")
     expect(page.get_by_text("✕ Rejected").first).to_be_visible()
