@@ -78,7 +78,7 @@ class Recipe:
     challenge_parts: its challenge parts; depth: the bit depth at which photos are read, None takes any; alignment:
     locates the part, None takes photos as they are; areas: drawn on the part; tiles: how large photos are cut, None
     squashes them to the network's input; mm_per_pixel: of the photos, None when not known, used in texts only; quality:
-    noise, brightness and sharpness of the photos taught; teaching_record: what it was taught from, None when that is
+    noise, brightness and sharpness of the photos taught; teaching: what it was taught from, None when that is
     not known; as_published: its method is as the paper has it; digest: identity of the saved recipe, None before it is
     saved.
     """
@@ -104,7 +104,7 @@ class Recipe:
     tiles: TilePlan | None = None
     mm_per_pixel: float | None = None
     quality: QualityRange | None = None
-    teaching_record: TeachingRecord | None = None
+    teaching: TeachingRecord | None = None
     as_published: bool = False
     digest: str | None = None
 

@@ -211,7 +211,7 @@ def test_a_part_is_partly_out_from_the_area_on(missing, inspected, partly_out):
         (None, (None, None)),
     ],
 )
-def test_the_place_of_what_stands_out_is_in_shares_unless_it_is_large(box, place):
+def test_a_place_is_in_shares_of_the_photo_unless_it_is_large(box, place):
     regions = () if box is None else (Region(5, 9.0, box),)
     verdict = Verdict(5.0, "reject", np.zeros((4, 4), np.float32), regions, placement=Placement((100, 200)))
     assert verdict.region_place == place

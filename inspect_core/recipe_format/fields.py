@@ -98,6 +98,10 @@ FIELDS = {
     "author": TEXT,
     "reason": TEXT,
     "parent": OPTIONAL_TEXT,
+    "seeds": table_of(whole(0, 2**63)),
+    "versions": table_of(TEXT),
+    "photo_root": OPTIONAL_TEXT,
+    "photo_folders": list_of(TEXT),
     "backbone": {"name": TEXT, "taps": list_of(TEXT, least=1), "weight_digest": TEXT},
     "geometry": {
         "size": pair(multiple_of(32)),
@@ -114,23 +118,20 @@ FIELDS = {
     "tiles": (OPTIONAL_TABLE, rules_of(TilePlan)),
     "mm_per_pixel": or_null(SCALE),
     "quality": (OPTIONAL_TABLE, rules_of(QualityRange)),
+    "teaching": (OPTIONAL_TABLE, rules_of(TeachingRecord)),
     "as_published": FLAG,
     "limits": rules_of(Limits),
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": TEXT},
-    "photo_root": OPTIONAL_TEXT,
-    "photo_folders": list_of(TEXT),
-    "teaching": (OPTIONAL_TABLE, rules_of(TeachingRecord)),
     "unscored": (list_of(TABLE), rules_of(UnscoredPart)),
     "challenge_parts": (list_of(TABLE), rules_of(ChallengePart)),
-    "seeds": table_of(whole(0, 2**63)),
-    "versions": table_of(TEXT),
     "product_check": (OPTIONAL_TABLE, PRODUCT_CHECK),
-    "known_cases": (OPTIONAL_TABLE, KNOWN_CASES),
     "defect_types": (OPTIONAL_TABLE, DEFECT_TYPES),
     "alignment": (OPTIONAL_TABLE, ALIGNMENT),
+    "known_cases": (OPTIONAL_TABLE, KNOWN_CASES),
 }
-"""Every field and its rule; a pair: the rule of a table that may be missing, or of a list of tables, and its fields."""
+"""Every field and its rule, in the order of the file; a pair: the rule of a table that may be missing, or of a list of
+tables, and its fields. What is named as a field of `Recipe` is written from it and read into it."""
 
 
 def check_document(document: Any, detectors: Mapping[str, Mapping[str, FieldRule]] | None) -> None:

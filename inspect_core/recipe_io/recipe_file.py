@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import safetensors.numpy
@@ -20,15 +20,15 @@ from inspect_core.methods.registry import ARRAYS, FIELDS, JOIN, METHODS, methods
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format import calibration_table, recipe_package
+from inspect_core.recipe_format import fields as recipe_fields
 from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
 from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
 from inspect_core.recipe_format.recipe_package import recipe_errors
-from inspect_core.recipe_format.recorded_photos import TeachingRecord, UnscoredPart
 from inspect_core.recipe_format.zipped import write_zip
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.self_test import run_self_test
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.runtime.json_record import from_table, to_table
+from inspect_core.runtime.json_record import from_plain, to_plain
 from inspect_core.scoring.anomaly_map import AREA, SIGMA
 from inspect_core.scoring.local_scale import LocalScale
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -38,6 +38,8 @@ from inspect_core.whole_part.product_check import ProductCheck
 TRIANGLE = ".cholesky"
 EXTRAS = PARTS | {"known_cases": (KnownCases, "the known cases")}
 """Parts of a recipe that may be missing, as `photo_inspector.PARTS`."""
+BUILT = {"backbone", "views", "live_values"}
+"""Fields of a recipe that recipe.json states in another form."""
 
 
 def save(recipe: Recipe, path: str | Path, record: Callable[[Recipe], object] = lambda saved: None) -> Recipe:
@@ -121,9 +123,8 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
     backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
     size = backbone.pop("size")
     note = provenance.pop("calibration_note")
-    document = {
+    stated = {
         "schema": SCHEMA,
-        "product": recipe.product,
         **provenance,
         "backbone": backbone,
         "geometry": {
@@ -145,19 +146,12 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
             for view in recipe.views
         ],
         "live_values": dict(recipe.live_values),
-        "depth": recipe.depth and to_table(recipe.depth),
-        "areas": recipe.areas and to_table(recipe.areas),
-        "tiles": recipe.tiles and to_table(recipe.tiles),
-        "mm_per_pixel": recipe.mm_per_pixel,
-        "quality": recipe.quality and to_table(recipe.quality),
-        "teaching": recipe.teaching_record and to_table(recipe.teaching_record),
-        "as_published": recipe.as_published,
-        "limits": to_table(recipe.limits),
         "score_direction": DIRECTION,
         "calibration": {"good": len(recipe.calibration_photos), "note": note},
-        "unscored": [to_table(part) for part in recipe.unscored],
-        "challenge_parts": [to_table(part) for part in recipe.challenge_parts],
         **{name: part and part.params() for name, part in _extras(recipe).items()},
+    }
+    document = {
+        name: stated[name] if name in stated else to_plain(getattr(recipe, name)) for name in recipe_fields.FIELDS
     }
     return {
         recipe_package.RECIPE: (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
@@ -212,8 +206,12 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
             raise ValueError(f"live_values.{name} is {live[name]}, above {most} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.spec.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
+    facts = read_facts(document, arrays, package.where, EXTRAS)
+    hints = get_type_hints(Recipe)
+    others = document.keys() & hints.keys() - facts.keys() - BUILT
     return Recipe(
-        **read_facts(document, arrays, package.where, EXTRAS),
+        **facts,
+        **{name: from_plain(hints[name], document[name]) for name in others},
         backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
         grid=tuple(geometry["grid"]),
         nearest_upsampling=geometry["nearest_upsampling"],
@@ -221,11 +219,7 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
         live_values=live,
         calibration_photos=calibration,
         test_photos=test_photos,
-        unscored=tuple(from_table(UnscoredPart, part) for part in document["unscored"]),
         provenance=Provenance(**made),
-        mm_per_pixel=document["mm_per_pixel"],
-        teaching_record=document["teaching"] and from_table(TeachingRecord, document["teaching"]),
-        as_published=document["as_published"],
         digest=package.digest,
     )
 

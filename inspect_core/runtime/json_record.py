@@ -137,13 +137,38 @@ def to_table(record: Any) -> dict[str, Any]:
     return {name: value for name, value in asdict(record).items() if name in written}
 
 
+def to_plain(value: Any) -> Any:
+    """A value as JSON has it: records as tables, alone or in a tuple, any other as it is."""
+    if isinstance(value, tuple):
+        return [to_plain(entry) for entry in value]
+    return to_table(value) if is_dataclass(value) else value
+
+
 def from_table(kind: type[T], table: Mapping[str, Any], **elsewhere: Any) -> T:
     """The inverse of `to_table` for a table that was checked; elsewhere: the fields declared so.
 
     Raises ValueError as the class does.
     """
     hints = get_type_hints(kind)
-    return kind(**{name: _value(hints[name], value) for name, value in dict(table).items()}, **elsewhere)
+    return kind(**{name: from_plain(hints[name], value) for name, value in dict(table).items()}, **elsewhere)
+
+
+def from_plain(hint: Any, value: Any) -> Any:
+    """The inverse of `to_plain` for a value that was checked; hint: the type that it is declared as."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if value is None:
+        return None
+    if origin is Annotated:
+        return from_plain(inner[0], value)
+    if origin in (Union, UnionType):
+        [member] = [member for member in inner if member is not NoneType]
+        return from_plain(member, value)
+    if origin is tuple:
+        hints = inner[:1] * len(value) if inner[1:] == (...,) else inner
+        return tuple(from_plain(member, entry) for member, entry in zip(hints, value, strict=True))
+    if is_dataclass(hint):
+        return from_table(hint, value)
+    return float(value) if hint is float else value
 
 
 def check(value: Any, expected: Any, path: str, file: str) -> None:
@@ -201,20 +226,3 @@ def _rule(hint: Any, name: str) -> Any:
     if hint in (str, bool):
         return TEXT if hint is str else FLAG
     raise TypeError(f"{name} is declared as {hint}; say what it may be: Annotated[…, rule]")
-
-
-def _value(hint: Any, value: Any) -> Any:
-    origin, inner = get_origin(hint), get_args(hint)
-    if value is None:
-        return None
-    if origin is Annotated:
-        return _value(inner[0], value)
-    if origin in (Union, UnionType):
-        [member] = [member for member in inner if member is not NoneType]
-        return _value(member, value)
-    if origin is tuple:
-        hints = inner[:1] * len(value) if inner[1:] == (...,) else inner
-        return tuple(_value(member, entry) for member, entry in zip(hints, value, strict=True))
-    if is_dataclass(hint):
-        return from_table(hint, value)
-    return float(value) if hint is float else value

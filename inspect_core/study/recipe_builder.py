@@ -29,7 +29,7 @@ def build_recipe(
     limits: Limits | None,
     *,
     quality: QualityRange | None,
-    teaching_record: TeachingRecord | None,
+    teaching: TeachingRecord | None,
     product: str = "part",
     author: str = UNKNOWN,
     reason: str = "",
@@ -86,7 +86,7 @@ def build_recipe(
         areas=areas,
         tiles=extractor.tiles,
         quality=quality,
-        teaching_record=teaching_record,
+        teaching=teaching,
         as_published=order.as_published,
         **parts,
     )

@@ -267,7 +267,7 @@ class Study:
         digests = self.photo_features.digests((*self.split.train, *self.order.scored))
         chosen |= {
             "quality": self.quality,
-            "teaching_record": self.order.record(digests, chosen_taps(self.methods, self.extractor)),
+            "teaching": self.order.record(digests, chosen_taps(self.methods, self.extractor)),
         }
         return build_recipe(self.order, self.extractor, self.results, scored, live, limits, **chosen)
 

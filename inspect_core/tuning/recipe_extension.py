@@ -85,12 +85,12 @@ def plan_extension(
     Raises ValueError, with the remedy, for a recipe that does not say what it was taught from, for photos of it that
     are not found, and when nothing is new.
     """
-    teaching_record = recipe.teaching_record
-    if teaching_record is None:
+    teaching = recipe.teaching
+    if teaching is None:
         reason = "does not record its training photos"
         raise ValueError(f"{recipe.product} {reason}; teach it again from its folder, with the new photos in it")
-    original_photos = _own_photos(recipe, teaching_record, folders)
-    learned = {photo.digest for photo in teaching_record.photos if photo.subset in LEARNED_FROM}
+    original_photos = _own_photos(recipe, teaching, folders)
+    learned = {photo.digest for photo in teaching.photos if photo.subset in LEARNED_FROM}
     called = {inspection.digest for inspection in inspections if _truth(inspection) == DEFECT}
     new: dict[str, PhotoFile] = {}
     known, skipped, defective, tested = [], [], [], []
@@ -123,26 +123,26 @@ def plan_extension(
     split = _split(original_photos.values()).with_labels(new.values())
     names = tuple(sample.name for sample in new.values())
     known_of = tuple(known), tuple(skipped), tuple(defective), tuple(tested)
-    return ExtensionPlan(recipe, order_of(recipe, teaching_record, split), names, *known_of)
+    return ExtensionPlan(recipe, order_of(recipe, teaching, split), names, *known_of)
 
 
-def order_of(recipe: Recipe, teaching_record: TeachingRecord, photos: Split) -> TeachingConfig:
+def order_of(recipe: Recipe, teaching: TeachingRecord, photos: Split) -> TeachingConfig:
     """The order that taught the recipe, with other photos."""
-    check, tolerances = recipe.product_check, teaching_record.tolerances
+    check, tolerances = recipe.product_check, teaching.tolerances
     return TeachingConfig(
         recipe.product,
         photos,
         backbone=recipe.backbone.name,
-        taps=teaching_record.taps,
+        taps=teaching.taps,
         size=recipe.backbone.size,
         grid=recipe.grid,
         method=recipe.method,
-        parameters=teaching_record.parameters,
+        parameters=teaching.parameters,
         as_published=recipe.as_published,
         area=recipe.live_values[AREA],
-        align=teaching_record.align,
-        align_turn=teaching_record.align_turn,
-        align_shift=teaching_record.align_shift,
+        align=teaching.align,
+        align_turn=teaching.align_turn,
+        align_shift=teaching.align_shift,
         areas=recipe.areas,
         tiles=recipe.tiles,
         tolerances=None if tolerances is None else _tolerances(tolerances),
@@ -250,19 +250,19 @@ def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
 
 
 def _own_photos(
-    recipe: Recipe, teaching_record: TeachingRecord, folders: Sequence[Path]
+    recipe: Recipe, teaching: TeachingRecord, folders: Sequence[Path]
 ) -> dict[str, tuple[str, PhotoFile, str]]:
     """(set, photo, group) of every photo it was taught from, by digest. Raises ValueError for missing ones."""
-    by_digest = by_content(teaching_record.photos, folders, recipe.depth)
-    if missing := [photo.name for photo in teaching_record.photos if photo.digest not in by_digest]:
+    by_digest = by_content(teaching.photos, folders, recipe.depth)
+    if missing := [photo.name for photo in teaching.photos if photo.digest not in by_digest]:
         raise ValueError(
-            f"{len(missing)} of the {len(teaching_record.photos)} training photos of {recipe.product} were not found "
+            f"{len(missing)} of the {len(teaching.photos)} training photos of {recipe.product} were not found "
             f"({join_first_names(missing)}); all are needed because everything is retrained: specify their folder with "
             "--photos"
         )
     masks = {photo: mask for folder in folders if folder.is_dir() for photo, mask in masks_in(folder).items()}
     photos = {}
-    for recorded in teaching_record.photos:
+    for recorded in teaching.photos:
         path, size = by_digest[recorded.digest]
         sample = PhotoFile(path, recorded.name, recorded.label, size, masks.get(path), depth=recipe.depth)
         photos[recorded.digest] = recorded.subset, sample, recorded.group

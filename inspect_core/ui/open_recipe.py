@@ -151,9 +151,7 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
         return None
     job.report(0.0, "fitting it to its photos again")
     study = teach(replace(unsaved.order, product_check=OFF), feature_store(), job.report).study
-    known = (
-        {} if recipe.teaching_record is None else {photo.name: photo.digest for photo in recipe.teaching_record.photos}
-    )
+    known = {} if recipe.teaching is None else {photo.name: photo.digest for photo in recipe.teaching.photos}
     if known != (known and study.photo_features.digests(unsaved.samples)):
         return None
     learned = {

@@ -70,7 +70,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
         expected_recipe.live_values,
         expected_recipe.method,
     )
-    assert len(extended.teaching_record.photos) == len(recipe.teaching_record.photos) + 2
+    assert len(extended.teaching.photos) == len(recipe.teaching.photos) + 2
 
 
 def test_extended_recipe_is_a_draft_that_accepts_no_known_defect(fit, product, tmp_path, capsys):
@@ -145,7 +145,7 @@ def test_what_cannot_be_learned_is_refused_with_the_remedy(fit, product, tmp_pat
     if fault == "moved":
         photos.rename(tmp_path / "elsewhere")
     if fault == "unsaid":
-        save(replace(load(old), teaching_record=None), old)
+        save(replace(load(old), teaching=None), old)
     capsys.readouterr()
     assert main(["extend", str(old), str(more), "--out", str(out)]) == 2
     remedies = {"moved": "with --photos", "known": "14 photos already used", "unsaid": "teach it again from its folder"}

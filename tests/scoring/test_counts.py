@@ -108,6 +108,6 @@ def test_relabelled_parts_are_said_to_be_left_out(count, words):
         (("test", "test"), (True, True), True),
     ],
 )
-def test_good_parts_of_the_test_set_are_counted_where_there_are_any(subsets, counted, by_these):
+def test_good_parts_of_the_test_set_are_counted_if_any(subsets, counted, by_these):
     good, _, set_on_these = counts.select_counted_parts(np.array([True, True]), np.array([False, False]), subsets)
     assert (tuple(good), set_on_these) == (counted, by_these)

@@ -68,7 +68,7 @@ OURS = {
         "CONTROLS[name].label", "control.label", "control.effect", "control.tooltip", "_percent", "figure_of",
         "settings.live[name]", "stop",
     },
-    "inspect/known_cases_panel": {"defect_types.count(kind)"},
+    "inspect/known_cases_panel": {"defect_types.count(defect_type)"},
     "inspect/limit_advice": {
         "counts_sentence(suggestion.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
         "_suggest(product, drawn, cost)", "_suggest(product, drawn, ESCAPE_COST)",

@@ -101,7 +101,7 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
 
 def learned_from(product: TaughtProduct, photo_count: int) -> str:
     """In words the good photos it learned from, `photo_count` with the copies that were made of them."""
-    record = product.recipe.teaching_record if product.recipe else None
+    record = product.recipe.teaching if product.recipe else None
     originals = sum(photo.subset == "train" for photo in record.photos) if record else photo_count
     originals = len(product.study.split.train) if product.study else originals
     return f"{originals} good photos{' and copies of them' if originals < photo_count else ''}"

@@ -66,7 +66,7 @@ class Candidate:
 def section(recipe: Recipe, key: str) -> None:
     """Show what may be learned, what it changes, and saving it as a draft. key: unique to the recipe's file."""
     st.markdown("Teaches the recipe again with its original photos plus these good parts. Nothing is saved yet.")
-    if recipe.teaching_record is None:
+    if recipe.teaching is None:
         st.info("This recipe does not record its training photos. Teach it again from its folder.")
         return
     candidates = _called_good(recipe)
@@ -160,7 +160,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
     """Every photo with what is known of it; (name, path) of those that are ticked."""
     if not candidates:
         return []
-    known = {} if recipe.teaching_record is None else {photo.digest: photo for photo in recipe.teaching_record.photos}
+    known = {} if recipe.teaching is None else {photo.digest: photo for photo in recipe.teaching.photos}
     with st.spinner("Reading the photos…"):
         scanned = [_looked_at(str(part.path), part.path.stat().st_mtime_ns, recipe.depth) for part in candidates]
         rows = [
@@ -242,7 +242,7 @@ def _looked_at(path: str, written: int, _depth: Depth | None) -> tuple[str, byte
 
 def _called_good(recipe: Recipe) -> list[Candidate]:
     """The parts that people called good under this recipe, where their photos are still there."""
-    photos = {photo.digest: photo for photo in recipe.teaching_record.photos} if recipe.teaching_record else {}
+    photos = {photo.digest: photo for photo in recipe.teaching.photos} if recipe.teaching else {}
     candidates: dict[str, Candidate] = {}
     with shell.errors_shown(LogError), AuditLog.open() as log:
         for inspection in inspections.read(log, most=MOST):
