@@ -107,7 +107,7 @@ def table(figures: dict) -> str:
     names = COLUMNS | QUALITY
     lines = [f"| photos | detector | {' | '.join(names.values())} |", "| --- " * (2 + len(names)) + "|"]
     for photos, rows in figures.items():
-        for name, row in rows.items():
+        for name, row in ((name, rows[name]) for name in CONTENDERS if name in rows):
             values = [_figure(row[key], 3 if key in QUALITY else 1) for key in names]
             lines.append(f"| {photos} | {name} | {' | '.join(values)} |")
     return "\n".join(lines)
