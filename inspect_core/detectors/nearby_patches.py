@@ -17,6 +17,9 @@ from inspect_core.runtime.stored import Stored
 
 FAR = 1e30
 """Squared distance of a patch that is not there, beyond the border of the grid."""
+ROUNDING = 1e-4
+"""Least squared distance, as a share of ‖z‖². Below it ‖z‖² - 2 z·b + ‖b‖² is mostly rounding, whose root would differ
+between the app and an exported graph for photos that were learned from."""
 ROWS = 8
 """Rows of the grid that are compared in one product: fewer read the bank more often, more compare more in vain."""
 
@@ -99,8 +102,8 @@ def blocks_of(bank: Tensor, reach: int) -> list[Tensor]:
 def least_distances(z: Tensor, blocks: list[Tensor], reach: int) -> Tensor:
     """The distance of each patch to the nearest in `blocks_of` a bank: (..., h, w, r) -> (..., h, w).
 
-    As ‖z‖² - 2 z·b + ‖b‖², where a one beside z takes in ‖b‖² by the same product. Each column of the bank is compared
-    with the columns of the photo in its reach, so the bank is read once.
+    As ‖z‖² - 2 z·b + ‖b‖², at least ROUNDING ‖z‖², where a one beside z takes in ‖b‖² by the same product. Each column
+    of the bank is compared with the columns of the photo in its reach, so the bank is read once.
     """
     span = 2 * reach + 1
     height, width = z.shape[-3:-1]
@@ -119,5 +122,6 @@ def least_distances(z: Tensor, blocks: list[Tensor], reach: int) -> Tensor:
         # The column j of the photo is number s of those in reach of the bank's column j + reach - s.
         shifted = [around[..., 2 * reach - s : 2 * reach - s + width, s, :] for s in range(span)]
         of_blocks.append(torch.stack(shifted).amin(0))
-    squares = torch.cat(of_blocks, dim=-1).transpose(-1, -2) + z.square().sum(-1)
-    return squares.clamp_min(0).sqrt()
+    length = z.square().sum(-1)
+    squares = torch.cat(of_blocks, dim=-1).transpose(-1, -2) + length
+    return torch.maximum(squares, ROUNDING * length).sqrt()
