@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 LARGEST = 1e12
@@ -149,7 +149,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], **elsewhere: Any) -> T:
 
     Raises ValueError as the class does.
     """
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return kind(**{name: from_plain(hints[name], value) for name, value in dict(table).items()}, **elsewhere)
 
 
@@ -158,8 +158,6 @@ def from_plain(hint: Any, value: Any) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if value is None:
         return None
-    if origin is Annotated:
-        return from_plain(inner[0], value)
     if origin in (Union, UnionType):
         [member] = [member for member in inner if member is not NoneType]
         return from_plain(member, value)
@@ -198,6 +196,12 @@ def check(value: Any, expected: Any, path: str, file: str) -> None:
         if name not in value:
             raise ValueError(f"{file} lacks the field {prefix + name!r}")
         check(value[name], below, prefix + name, file)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Kept, since a recipe may list thousands of photos, and finding out takes longer than reading one."""
+    return get_type_hints(kind)
 
 
 def _is_elsewhere(hint: Any) -> bool:
