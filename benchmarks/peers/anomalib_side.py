@@ -70,16 +70,19 @@ def race(order: dict) -> None:
 
 def line(order: dict) -> None:
     """Judge test/ with anomalib's own inferencer on OpenVINO, one photo after the other, from the file on."""
+    import cv2
+    from anomalib.data.utils import read_image
     from anomalib.deploy import OpenVINOInferencer
 
     (model,) = Path(order["line"]).rglob("*.xml")
     inferencer = OpenVINOInferencer(model, device="CPU", config={"INFERENCE_NUM_THREADS": order["threads"]})
     photos = sorted(path for folder in (Path(order["folder"]) / "test").iterdir() for path in folder.iterdir())
+    size = tuple(order["size"][::-1])  # the inferencer gives photos to the network at their own size, which it refuses
     for path in photos[: order["warm_up"]]:
-        inferencer.predict(path)
+        inferencer.predict(cv2.resize(read_image(path), size, interpolation=cv2.INTER_AREA))
     started = time.perf_counter()
     for path in photos:
-        inferencer.predict(path)
+        inferencer.predict(cv2.resize(read_image(path), size, interpolation=cv2.INTER_AREA))
     figures = {
         "photos_a_second": len(photos) / (time.perf_counter() - started),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

@@ -38,7 +38,9 @@ def deployed(side: str, order: dict, scratch: Path) -> dict:
     script = ["-m", "benchmarks.peers.loupe_line"] if side == "loupe" else [str(HERE / "anomalib_side.py")]
     environment = os.environ | {"OMP_NUM_THREADS": str(THREADS), "PYTHONPATH": str(HERE.parents[1])}
     command = [python, *script, str(scratch / "order.json")]
-    subprocess.run(command, env=environment, cwd=scratch, check=True, capture_output=True)
+    done = subprocess.run(command, env=environment, cwd=scratch, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{side} failed at the line:\n{done.stderr[-2000:]}")
     return json.loads((scratch / "figures.json").read_text())
 
 
