@@ -27,8 +27,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.main_job.setting import QUICK, Setting, network, sample
 from benchmarks.measure import spread, timed
-from inspect_core.datasets.folders import split
-from inspect_core.datasets.splitting import train_on_all
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.images.tolerances import photos_per_original
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.ui.teaching_job import FIRST_SAMPLE, SAMPLE_PHOTOS
@@ -76,7 +75,7 @@ def network_over_sample(setting: Setting) -> dict[str, float]:
     """Seconds of the network alone over all inputs of teaching the sample: photos to learn from, photos to show, and
     the copies of both.
     """
-    photos = train_on_all(split(sample(), seed=0, blind=False))
+    photos = split_to_teach(sample())
     order = TeachingConfig(FIRST_SAMPLE, replace(photos, train=photos.train[:SAMPLE_PHOTOS]))
     inputs = len(order.photos.train) * photos_per_original(order.copied) + 2 * len(order.scored)
     backbone = network(setting)

@@ -20,7 +20,6 @@ from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NoAlignment
-from inspect_core.images.shape import grid_of, input_size
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.scoring.metrics import auroc
 from inspect_core.study.study import Study
@@ -38,8 +37,7 @@ MOVED = ("flange", "board")
 
 def figures(name: str, photos: Split, store: FeatureStore) -> dict:
     """What the trial says of these photos, and what alignment then brings."""
-    size = input_size([sample.size for sample in photos.train])
-    order = TeachingConfig(name, photos, size=size, grid=grid_of(size), product_check=OFF)
+    order = TeachingConfig.at_own_shape(name, photos, product_check=OFF)
     results: dict = {"good": len(photos.train)}
     try:
         trial = try_alignment(order, ignore_progress)

@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 from benchmarks.measure import machine, parser, sets, write
 from benchmarks.studies.common import line, panels, picture
 from inspect_core.datasets.dataset import GOOD, PhotoFile
-from inspect_core.datasets.folders import scan, split
-from inspect_core.datasets.splitting import Split, train_on_all
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import Split, split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, CaptureVariation
@@ -86,7 +86,7 @@ def run_of(inspector: LoadedRecipe, photos: list[PhotoFile], fault: str, seed: i
 def figures(folders: dict[str, Path]) -> dict:
     results: dict[str, dict] = {}
     for name, folder in folders.items():
-        photos = train_on_all(split(scan(folder), seed=0))
+        photos = split_to_teach(scan(folder), blind=True)
         fit = photos.train[:: max(1, len(photos.train) // TAUGHT)]
         order = TeachingConfig(name, Split(fit, (), photos.test, groups=photos.groups), tolerances=DEFAULT_TOLERANCES)
         backbone, taps = order.network(("mahalanobis",))

@@ -16,11 +16,10 @@ import numpy as np
 
 from benchmarks.measure import folder_parser, kept, sets, write
 from benchmarks.methods.repeatability import CHANGES
-from inspect_core.datasets.folders import scan, split
-from inspect_core.datasets.splitting import train_on_all
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
-from inspect_core.images.shape import grid_of, input_size
 from inspect_core.methods.fitted_method import sweep_errors
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.scoring.anomaly_map import AREA, image_score, to_pixels
@@ -41,9 +40,8 @@ Maps = Callable[[list[np.ndarray]], np.ndarray]
 
 def of_set(folder: Path, store: FeatureStore) -> dict:
     """The figures of one folder, with the level of photos taken off and without."""
-    photos = train_on_all(split(scan(folder), seed=0, blind=True))
-    size = input_size([sample.size for sample in photos.train])
-    order = TeachingConfig(folder.name, photos, size=size, grid=grid_of(size), product_check=OFF)
+    photos = split_to_teach(scan(folder), blind=True)
+    order = TeachingConfig.at_own_shape(folder.name, photos, product_check=OFF)
     study = teach(order, store, ignore_progress).study
     errors = [study.results.errors(i) for i in range(len(study.photos))]
     good = [photo for photo in study.photos if photo.label == "good" and photo.subset == "test"][:AGAIN]

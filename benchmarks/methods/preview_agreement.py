@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.measure import folder_parser, machine, sets, write
-from inspect_core.datasets.folders import scan, split
-from inspect_core.datasets.splitting import Split, train_on_all
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import Split, split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.progress import ignore_progress
@@ -33,7 +33,7 @@ def main() -> None:
     measured_on = machine()
     figures: dict[str, dict] = {}
     for name, folder in sets(options.sets).items():
-        photos = train_on_all(split(scan(folder), seed=0))
+        photos = split_to_teach(scan(folder), blind=True)
         photos = replace(photos, train=photos.train[:LEARNED], test=photos.test[:JUDGED])
         for detector in ("corp", LOOSE):
             study = _taught(photos, detector, FeatureStore(options.store))

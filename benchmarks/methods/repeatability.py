@@ -19,8 +19,8 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import folder_parser, kept, sets, write
-from inspect_core.datasets.folders import Split, scan, split
-from inspect_core.datasets.splitting import train_on_all
+from inspect_core.datasets.folders import Split, scan
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
@@ -105,7 +105,7 @@ WITHIN = ("noise 1.5", "light +3 %", "light -3 %", "1 px right", "1 px left", "1
 
 def of_set(folder: Path, store: FeatureStore) -> dict:
     """The figures of one folder, without tolerances and with them."""
-    parts = train_on_all(split(scan(folder), seed=0))
+    parts = split_to_teach(scan(folder), blind=True)
     rng = np.random.default_rng(0)
     good, bad = (
         [pool[i] for i in sorted(rng.permutation(len(pool))[:SHOWN])]

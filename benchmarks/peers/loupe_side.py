@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import own_peak_mb
-from inspect_core.datasets.folders import scan, split
-from inspect_core.datasets.splitting import train_on_all
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.recipe import LoadedRecipe, loaded_backbone
@@ -30,7 +30,7 @@ def race(order: dict) -> None:
     warnings.simplefilter("ignore")
     scratch = Path(order["scratch"])
     samples = scan(Path(order["folder"]))
-    photos = train_on_all(split(samples, seed=0, blind=True, calibrate=0.0))
+    photos = split_to_teach(samples, blind=True)
     asked = TeachingConfig("race", photos, size=tuple(order["size"]), method=order["detector"], product_check=OFF)
     if not order["tolerances"]:
         asked = replace(asked, tolerances=None)

@@ -15,14 +15,14 @@ from inspect_core.cli.console import (
     size_argument,
     whole_argument,
 )
-from inspect_core.datasets.folders import Dataset, scan, split
-from inspect_core.datasets.splitting import require_enough, train_on_all
+from inspect_core.datasets.folders import Dataset, scan
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.features.backbones import available
 from inspect_core.features.store import feature_store
 from inspect_core.features.weights_download import download_weights
 from inspect_core.images.depth import DEPTHS
-from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
+from inspect_core.images.shape import CELL, SIDE, input_size
 from inspect_core.images.tolerances import NONE, Tolerances
 from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
 from inspect_core.runtime.json_record import LARGEST, MANY, SMALLEST
@@ -149,11 +149,8 @@ def build_config(
 ) -> TeachingConfig:
     """The order that the options describe; samples: of `load_dataset`; the others: fields of the order."""
     samples = load_dataset(options) if samples is None else samples
-    calibration = {} if options.calibrate is None else {"calibrate": options.calibrate}
-    parts = split(samples, seed=options.seed, blind=options.blind, **calibration)
-    require_enough(parts)
-    if not calibration:
-        parts = train_on_all(parts, keep_test=options.keep_test)
+    chosen = {name: getattr(options, name) for name in ("seed", "blind", "calibrate", "keep_test")}
+    parts = split_to_teach(samples, **chosen)
     print_notes(parts.notes)
     if options.download and options.weights is None:
         download_weights(spec_of(options.backbone, has_weights=False))
@@ -165,11 +162,11 @@ def build_config(
         print_line(sentence)
     fit_parameters = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
-    order = TeachingConfig(
+    order = TeachingConfig.at_own_shape(
         options.folder.resolve().stem,
         parts,
         size=size,
-        grid=options.grid or grid_of(size),
+        grid=options.grid,
         **{name: getattr(options, name) for name in names},
         taps=_taps(options.taps),
         method=options.detector,

@@ -169,8 +169,29 @@ def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:
     return chosen
 
 
-def require_enough(photos: Split) -> None:
-    """Raise ValueError for fewer than MIN_GOOD_PHOTOS good photos besides those of a test/."""
+def split_to_teach(
+    samples: Dataset,
+    *,
+    seed: int = 0,
+    blind: bool = False,
+    groups: Mapping[str, str] | None = None,
+    calibrate: float | None = None,
+    keep_test: bool = False,
+) -> Split:
+    """A folder split as the page, `fit` and Python teach it: `train_on_all`, unless `calibrate` sets photos apart.
+
+    The choices are those of `split` and `train_on_all`. Raises ValueError as `split`, and for fewer than
+    MIN_GOOD_PHOTOS good photos besides those of a test/.
+    """
+    if calibrate is None:
+        parts = train_on_all(split(samples, seed=seed, groups=groups, blind=blind), keep_test=keep_test)
+    else:
+        parts = split(samples, seed=seed, groups=groups, calibrate=calibrate, blind=blind)
+    _require_enough(parts)
+    return parts
+
+
+def _require_enough(photos: Split) -> None:
     kept_back = sum(sample.label == GOOD and sample.split_side != "test" for sample in photos.test)
     if (count := len(photos.train) + len(photos.calibration) + kept_back) < MIN_GOOD_PHOTOS:
         reason = f"{pluralise(count, 'good photo')} cannot show how much good parts differ"

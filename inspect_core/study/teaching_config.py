@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, Self
 
 from inspect_core.datasets.folders import PhotoFile, Split
 from inspect_core.features.backbone_catalogue import CATALOGUE
@@ -70,6 +71,20 @@ class TeachingConfig:
     device: str = "auto"
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def at_own_shape(
+        cls,
+        product: str,
+        photos: Split,
+        *,
+        size: tuple[int, int] | None = None,
+        grid: tuple[int, int] | None = None,
+        **choices: Any,
+    ) -> Self:
+        """An order at the size and grid that suit the shape of the good photos, where none is named."""
+        size = size or input_size([sample.size for sample in photos.train])
+        return cls(product, photos, size=size, grid=grid or grid_of(size), **choices)
+
     @property
     def setters(self) -> list[PhotoFile]:
         """The good photos that set limits, fold after fold; none where there are too few."""
@@ -134,8 +149,8 @@ class TeachingConfig:
             return self
         replaced = {key for row in METHODS.values() for key in row.published}
         usual = {key: getattr(TeachingConfig, key) for key in replaced if hasattr(TeachingConfig, key)}
-        size = input_size([sample.size for sample in self.photos.train])
-        usual |= {"size": size, "grid": grid_of(size)}
+        shaped = TeachingConfig.at_own_shape(self.product, self.photos)
+        usual |= {"size": shaped.size, "grid": shaped.grid}
         remaining = {key: value for key, value in self.parameters.items() if key not in replaced}
         return replace(self, as_published=False, parameters=remaining, **usual)
 

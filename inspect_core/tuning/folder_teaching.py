@@ -3,10 +3,9 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from inspect_core.datasets.folders import scan, split
-from inspect_core.datasets.splitting import require_enough, train_on_all
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.store import feature_store
-from inspect_core.images.shape import grid_of, input_size
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.wording import escape_line
@@ -38,12 +37,8 @@ def teach_folder(
     ('flange', 'mahalanobis')
     """
     photos = scan(folder).with_depth().without(leave_out)
-    parts = train_on_all(split(photos, seed=seed, blind=False))
-    require_enough(parts)
+    parts = split_to_teach(photos, seed=seed)
     product = escape_line(product or Path(folder).resolve().stem)
-    size = input_size([photo.size for photo in parts.train])
-    order = TeachingConfig(
-        product, parts, method=detector, size=size, grid=grid_of(size), seed=seed, device=device, notes=parts.notes
-    )
+    order = TeachingConfig.at_own_shape(product, parts, method=detector, seed=seed, device=device, notes=parts.notes)
     result = teach(order, feature_store(), report)
     return result.study.recipe(product=product, product_check=result.product_check)

@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
-from inspect_core.datasets.folders import scan, split
-from inspect_core.datasets.splitting import train_on_all
+from inspect_core.datasets.folders import scan
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.store import feature_store
 from inspect_core.methods.registry import FIXED
 from inspect_core.runtime import workspace
@@ -62,7 +62,7 @@ def start_sample(name: str = FIRST_SAMPLE) -> bool:
 
     def work(job: Job) -> str:
         job.report(0.0, "checking the sample photos")
-        photos = train_on_all(split(scan(SAMPLES / name), seed=0, blind=False))
+        photos = split_to_teach(scan(SAMPLES / name))
         photos = replace(photos, train=photos.train[:SAMPLE_PHOTOS])
         order = TeachingConfig(name, photos, method=FIXED, align=NO_ALIGNMENT)
         return open_product_store.put(teach(order, job.report))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.datasets.dataset import Dataset, PhotoFile
 from inspect_core.datasets.grouping import ungrouped
-from inspect_core.datasets.splitting import folds, require_enough, split, train_on_all
+from inspect_core.datasets.splitting import folds, split, split_to_teach, train_on_all
 from tests.examples import examples
 
 
@@ -211,8 +211,8 @@ def test_groups_may_go_by_bare_names_but_not_be_missing():
 @pytest.mark.parametrize("few", [samples_of(4, defects=9), samples_of(train=4, test=20)])
 def test_fewer_than_five_good_photos_are_refused_with_what_to_do(few):
     with pytest.raises(ValueError, match=r"4 good photos cannot show .* at least 5"):
-        require_enough(split(few, seed=0))
-    require_enough(split(samples_of(5), seed=0))
+        split_to_teach(few)
+    split_to_teach(samples_of(5))
 
 
 def test_relabelled_photos_train_or_choose_and_leave_the_rest():

@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from inspect_core.datasets.dataset import UNSAID, ScanError
-from inspect_core.datasets.folders import Dataset, Split, scan, split
+from inspect_core.datasets.folders import Dataset, Split, scan
 from inspect_core.datasets.grouping import propose_groups, ungrouped
-from inspect_core.datasets.splitting import require_enough, train_on_all
+from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING
 from inspect_core.features.backbones import available
 from inspect_core.images.shape import CELL, SIDE, grid_of, input_size
@@ -162,8 +162,11 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
         has_test = any(sample.split_side == "test" for sample in (*samples.good, *samples.defects))
         label = "Keep one in five good photos for testing"
         keep_test = not has_test and st.toggle(label, key="keep_test", help=TO_TEST)
-        parts = split(samples, seed=int(seed), groups=grouping, blind=blind)
-        parts = train_on_all(parts, keep_test=keep_test)
+        parts = None
+        with shell.errors_shown(ValueError):
+            parts = split_to_teach(samples, seed=int(seed), groups=grouping, blind=blind, keep_test=keep_test)
+        if parts is None:
+            return None
         chosen_by = f", {len(parts.validation)} defects for validation" if parts.validation else ""
         if count := len(parts.folds(int(seed))):
             to_fit = f"{len(parts.train)} for training and setting the limit"
@@ -175,10 +178,7 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
         st.caption(f"{to_fit}{chosen_by}, {len(parts.test)} for testing.", help=option)
         for note in parts.notes:
             st.caption(shell.escape(note))
-    with shell.errors_shown(ValueError):
-        require_enough(parts)
-        return parts, int(seed), (*samples.warnings, *parts.notes)
-    return None
+    return parts, int(seed), (*samples.warnings, *parts.notes)
 
 
 def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ...], key: str) -> TeachingConfig | None:
