@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange
+from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.images.placement import AS_TAKEN, Placement
 from inspect_core.runtime.json_record import FINITE
 from inspect_core.scoring.anomaly_map import Region, image_score, regions, scale_region
@@ -25,16 +27,32 @@ VERDICT_PHRASES |= {NOT_LOCATED: NOT_LOCATED, NOT_JUDGED: NOT_JUDGED}
 """What can become of a photo, from the best, and how it is said of several."""
 VERDICT_SYMBOLS = dict(zip(VERDICT_PHRASES, "✓?✕ø–", strict=True))
 ALL_VERDICTS = tuple(VERDICT_PHRASES)
-PARTLY_OUT = "partly out of view"
-"""Why no score accepts a part of which the photo does not show all."""
-OTHER_PRODUCT = "other product"
-"""The reason of a photo that the product check stopped."""
 UNKNOWN_TYPE = "unknown defect type"
 """Shown in place of a type when none was likely enough."""
-
-
 LARGEST_PLACE = 0.1
 """Share of the photo above which a region's box is no place."""
+
+
+class Reason(StrEnum):
+    """What decides about a photo. OTHER_PRODUCT: the product check stopped it. PARTLY_OUT, EMPTY, SHADED: no score
+    accepts it, see `is_partly_out` and `SetupRange.reason_to_review`; STRICT_MODE: nor one that differs from those
+    taught.
+    """
+
+    SCORE = "score"
+    OTHER_PRODUCT = "other product"
+    PARTLY_OUT = "partly out of view"
+    EMPTY = EMPTY
+    SHADED = SHADED
+    STRICT_MODE = "strict mode"
+    NOT_LOCATED = "not located"
+    NOT_JUDGED = "not judged"
+
+    def text(self, photo_deviation: str = "") -> str:
+        """Why the verdict is not that of the score, "" where it is; photo_deviation: what the strict mode goes by."""
+        if self is Reason.SCORE:
+            return ""
+        return photo_deviation if self is Reason.STRICT_MODE else self.value
 
 
 @dataclass(frozen=True)
@@ -75,17 +93,19 @@ class Limits:
         """
         return WORDS[int(rank(as_finite_number(score, name="score"), self.review, self.reject))]
 
-    def decide(self, score: float, *, stopped: bool = False, never_accepted: str = "") -> tuple[VerdictWord, str]:
-        """The verdict on a part by the whole rule, and why, "" where its score alone decides.
+    def decide(
+        self, score: float, *, stopped: bool = False, never_accepted: Reason | None = None
+    ) -> tuple[VerdictWord, Reason]:
+        """The verdict on a part by the whole rule, and what decides.
 
         stopped: whether the product check found another product; never_accepted: what other than the score speaks
-        against the part, "" for nothing. Raises ValueError as `verdict`.
+        against the part. Raises ValueError as `verdict`.
         """
         score = as_finite_number(score, name="score")
-        word = WORDS[int(rank(score, self.review, self.reject, Flags(stopped, bool(never_accepted))))]
+        word = WORDS[int(rank(score, self.review, self.reject, Flags(stopped, never_accepted is not None)))]
         if stopped:
-            return word, OTHER_PRODUCT
-        return word, never_accepted if self.verdict(score) != word else ""
+            return word, Reason.OTHER_PRODUCT
+        return word, never_accepted if never_accepted and self.verdict(score) != word else Reason.SCORE
 
 
 @dataclass(frozen=True)
@@ -144,9 +164,9 @@ class Verdict:
     anomaly_map: (H, W) float32, over the reference when parts are aligned, 0 where the part was not inspected. regions:
     above the limit for review, highest peak first, in pixels of the original image. area: the smallest that counts, in
     pixels of the map. product_check: the sentence of the product check, None when it is off. defect_type: its name and
-    probability, None when none was asked for or none was likely enough (then of_unknown_type is True). reason:
-    OTHER_PRODUCT when the product check stopped the photo, never_accepted where that alone sends it to review, or why
-    the part was not located. never_accepted: what speaks against the part whatever its score, "" for nothing.
+    probability, None when none was asked for or none was likely enough (then of_unknown_type is True). decided_by: the
+    score, the product check, never_accepted where that alone sends it to review, or that the part was not located;
+    reason: the same in words, "" for the score. never_accepted: what speaks against the part whatever its score.
     placement: where the part lies in the photo; uninspected: (H, W) bool, what was not inspected, None when all of it
     was. photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs:
     what of it may drift.
@@ -164,8 +184,9 @@ class Verdict:
     product_check: str | None = None
     defect_type: tuple[str, float] | None = None
     of_unknown_type: bool = False
-    reason: str | None = None
-    never_accepted: str = ""
+    decided_by: Reason = Reason.SCORE
+    reason: str = ""
+    never_accepted: Reason | None = None
     placement: Placement = AS_TAKEN
     uninspected: np.ndarray | None = None
     photo_deviation: str = ""
@@ -251,13 +272,13 @@ def assemble(
     """
     size = anomaly_map.shape
     score = float(image_score(anomaly_map, area=area))
-    never_accepted = ""
+    never_accepted = None
     if is_partly_out(view.missing_pixels, view.inspected_pixels, area):
-        never_accepted = PARTLY_OUT
-    elif quality is not None and quality_range is not None:
-        never_accepted = quality_range.reason_to_review(quality) or ""
+        never_accepted = Reason.PARTLY_OUT
+    elif quality is not None and quality_range is not None and (words := quality_range.reason_to_review(quality)):
+        never_accepted = Reason(words)
     stopped = check is not None and check.rejects
-    word, reason = limits.decide(score, stopped=stopped, never_accepted=never_accepted)
+    word, decided_by = limits.decide(score, stopped=stopped, never_accepted=never_accepted)
     found_regions = regions(anomaly_map, limits.review, area=area)
     regions_found = tuple(_in_photo(region, placement, size) for region in found_regions)
     verdict = Verdict(
@@ -267,7 +288,8 @@ def assemble(
         regions_found,
         area,
         product_check=check.sentence if check is not None else None,
-        reason=reason or None,
+        decided_by=decided_by,
+        reason=decided_by.text(),
         never_accepted=never_accepted,
         placement=placement,
         uninspected=view.uninspected if view.inspected_pixels < view.uninspected.size else None,
@@ -284,7 +306,8 @@ def not_located(reason: str, size: tuple[int, int], *, area: int = 1) -> Verdict
     """The verdict on a photo in which the part was not found, with an empty map of `size`."""
     nothing = np.zeros(size, np.float32)
     everything = np.ones(size, bool)
-    return Verdict(None, NOT_LOCATED, nothing, area=area, reason=reason, uninspected=everything)
+    verdict = Verdict(None, NOT_LOCATED, nothing, area=area, uninspected=everything)
+    return replace(verdict, decided_by=Reason.NOT_LOCATED, reason=reason)
 
 
 def _in_photo(region: Region, placement: Placement, size: tuple[int, int]) -> Region:

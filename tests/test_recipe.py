@@ -13,7 +13,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
-from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.verdict import Limits, Reason
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import OFF, STOP
 
@@ -110,4 +110,4 @@ def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit
     named = types(by_region=False).with_limit(0.0)
     recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
     verdict = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
-    assert (verdict.verdict, verdict.reason, verdict.defect_type) == ("reject", OTHER_PRODUCT, None)
+    assert (verdict.verdict, verdict.reason, verdict.defect_type) == ("reject", Reason.OTHER_PRODUCT.text(), None)

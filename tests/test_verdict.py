@@ -9,17 +9,15 @@ from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import QualityRange, measure_quality
-from inspect_core.images.photo_setup import SHADED
 from inspect_core.images.placement import Placement
 from inspect_core.scoring.anomaly_map import Region
 from inspect_core.scoring.counts import count_parts
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.verdict import (
-    OTHER_PRODUCT,
-    PARTLY_OUT,
     DriftInputs,
     Limits,
     ProductCheckResult,
+    Reason,
     Verdict,
     Visibility,
     assemble,
@@ -63,7 +61,7 @@ def test_verdicts_one_by_one_add_up_to_the_counts(good, defects, data):
 
     def said(scores, of_scores):
         return [
-            limits.decide(score, stopped=bool(stopped), never_accepted=PARTLY_OUT if out else "")[0]
+            limits.decide(score, stopped=bool(stopped), never_accepted=Reason.PARTLY_OUT if out else None)[0]
             for score, stopped, out in zip(scores, *of_scores, strict=True)
         ]
 
@@ -117,7 +115,7 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, reason_expecte
     verdict = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
     stopped, accepted = reason_expected == (True, True), limits.verdict(peak) == "accept"
     assert verdict.verdict == ("reject" if stopped else limits.verdict(peak))
-    assert verdict.reason == (OTHER_PRODUCT if stopped else None)
+    assert verdict.reason == (Reason.OTHER_PRODUCT.text() if stopped else "")
     assert verdict.product_check == (None if reason_expected is None else "said")
     assert [region.box for region in verdict.regions] == ([] if accepted else [(4, 2, 8, 6)])
     assert asked == ([verdict.regions] if types is not None and not stopped and not accepted else [])
@@ -136,12 +134,12 @@ def outside(shift):
 @pytest.mark.parametrize(
     ("score", "stopped", "against", "expected"),
     [
-        (0.5, False, "", ("accept", "")),
-        (0.5, False, PARTLY_OUT, ("review", PARTLY_OUT)),
-        (1.5, False, PARTLY_OUT, ("review", "")),
-        (2.5, False, PARTLY_OUT, ("reject", "")),
-        (0.5, True, PARTLY_OUT, ("reject", OTHER_PRODUCT)),
-        (2.5, True, "", ("reject", OTHER_PRODUCT)),
+        (0.5, False, None, ("accept", Reason.SCORE)),
+        (0.5, False, Reason.PARTLY_OUT, ("review", Reason.PARTLY_OUT)),
+        (1.5, False, Reason.PARTLY_OUT, ("review", Reason.SCORE)),
+        (2.5, False, Reason.PARTLY_OUT, ("reject", Reason.SCORE)),
+        (0.5, True, Reason.PARTLY_OUT, ("reject", Reason.OTHER_PRODUCT)),
+        (2.5, True, None, ("reject", Reason.OTHER_PRODUCT)),
     ],
 )
 def test_reasons_are_given_where_the_score_alone_does_not_decide(score, stopped, against, expected):
@@ -167,7 +165,8 @@ def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, area
     left_out = view.uninspected
     quiet_map = mask_uninspected(np.full((64, 64), 0.5, np.float32), left_out, areas)
     verdict = assemble(quiet_map, limits, placement, area=area, view=view)
-    assert (verdict.verdict, verdict.reason) == (word, PARTLY_OUT if word == "review" else None)
+    assert verdict.verdict == word
+    assert verdict.decided_by is (Reason.PARTLY_OUT if word == "review" else Reason.SCORE)
     assert np.array_equal(verdict.uninspected, left_out if left_out.any() else None)
     bad = mask_uninspected(np.full((64, 64), 9.0, np.float32), left_out, areas)
     assert assemble(bad, limits, placement, area=area, view=view).verdict != "accept"
@@ -175,7 +174,12 @@ def test_a_part_that_the_photo_does_not_show_is_never_accepted(shift, area, area
 
 @pytest.mark.parametrize(
     ("peak", "stain", "word", "reason"),
-    [(0, 0, "accept", None), (0, 12, "review", SHADED), (1.5, 12, "review", None), (3, 12, "reject", None)],
+    [
+        (0, 0, "accept", Reason.SCORE),
+        (0, 12, "review", Reason.SHADED),
+        (1.5, 12, "review", Reason.SCORE),
+        (3, 12, "reject", Reason.SCORE),
+    ],
 )
 def test_a_part_with_a_pale_area_is_never_accepted(peak, stain, word, reason):
     rng = np.random.default_rng(0)
@@ -192,7 +196,7 @@ def test_a_part_with_a_pale_area_is_never_accepted(peak, stain, word, reason):
         quality=measure_quality(photo, photo),
         quality_range=good_range,
     )
-    assert (verdict.verdict, verdict.reason) == (word, reason)
+    assert (verdict.verdict, verdict.decided_by, verdict.reason) == (word, reason, reason.text())
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from benchmarks.main_job.setting import QUICK, Setting, study, taught, with_head
 from benchmarks.measure import resident_mb, spread
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.store import FeatureStore
+from inspect_core.inspection import Inspection
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import Outputs, Photo, photos_of, run
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_inspection import inspect_photo
-from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.recipe_io.parity_photos import find_photos
@@ -65,7 +65,7 @@ def against_one_at_a_time(
 def memory(inspector: Inspector, photos: list[Photo], root: Path) -> dict[str, float]:
     resident: list[float] = []
 
-    def told(row: ResultRow) -> None:
+    def told(row: Inspection) -> None:
         resident.append(resident_mb().get("own", 0.0))
 
     run(inspector, photos, Outputs(root / "memory.csv"), on_row=told)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from inspect_core.audit import entry as kinds
 from inspect_core.audit.entry import LogEntry, NewLogEntry, require_reason
-from inspect_core.audit.inspections import Inspection
+from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.verdict import Limits, VerdictWord
 
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
@@ -26,7 +26,7 @@ def limits_changed(
     return NewLogEntry(kinds.LIMITS_CHANGED, facts, user, product, recipe, key=f"limits/{recipe}")
 
 
-def override(inspection: Inspection, verdict: VerdictWord, *, reason: str, user: str) -> NewLogEntry:
+def override(inspection: LoggedInspection, verdict: VerdictWord, *, reason: str, user: str) -> NewLogEntry:
     """The operator's verdict on an inspection, whose entry stays as it is. Raises ValueError for no reason."""
     facts = {"entry": inspection.number, "name": inspection.name, "digest": inspection.digest}
     facts |= {"original": inspection.verdict, "verdict": verdict, "reason": require_reason(reason)}

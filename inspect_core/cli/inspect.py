@@ -19,6 +19,7 @@ from inspect_core.cli.console import (
     print_verdict,
     progress_bar,
 )
+from inspect_core.inspection import Inspection
 from inspect_core.line import confusion
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import BatchInspector, Outputs, photos_of
@@ -26,7 +27,6 @@ from inspect_core.line.batch import run as run_batch
 from inspect_core.line.batch_report import batch_sentence
 from inspect_core.line.common_cause import common_causes
 from inspect_core.line.map_folder import MapFolder
-from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe_format.spreadsheet import COMMA, POINT
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         print_line(f"loupe: stopped{resume_hint}", sys.stderr)
         return STOPPED
     print_line(f"{batch_sentence(rows)} Recipe {inspector.product} {inspector.digest[:12]}, {inspector.engine}.")
-    for cause in common_causes(row.remark for row in rows):
+    for cause in common_causes(rows):
         print_line(cause)
     if truth := confusion.escape_sentence(rows):
         print_line(truth)
@@ -106,5 +106,5 @@ def _judging(executor: Executor, recipe: Path) -> BatchInspector:
     return WorkerBatchInspector(executor, recipe)
 
 
-def _tell(row: ResultRow) -> None:
+def _tell(row: Inspection) -> None:
     print_verdict(row.name, row.verdict, row.score, row.reason or row.photo_deviation)

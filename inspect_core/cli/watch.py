@@ -12,10 +12,10 @@ from functools import partial
 from inspect_core.audit.log import AuditLog
 from inspect_core.cli import inspector_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, print_line, print_verdict
+from inspect_core.inspection import Inspection
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.camera import Camera, Trigger
 from inspect_core.line.drift_watch import DriftMonitor
-from inspect_core.line.record import Facts
 from inspect_core.line.watch import FOLDERS, GIVE_UP_SECONDS, UnprocessedPhotos, Watch, watching
 from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
 from inspect_core.runtime import users
@@ -137,7 +137,7 @@ def _on_and_on(shift: WatchSession) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _tell(facts: Facts, alarms: list[SignalAlarm]) -> None:
-    print_verdict(facts["name"], facts["verdict"], facts["score"], facts["reason"])
+def _tell(row: Inspection, alarms: list[SignalAlarm]) -> None:
+    print_verdict(row.name, row.verdict, row.score, row.reason)
     for alarm in alarms:
-        print_verdict(facts["name"], "drift", None, alarm.words)
+        print_verdict(row.name, "drift", None, alarm.words)

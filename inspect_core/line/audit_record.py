@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.entry import INSPECTION
+from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.audit.log import AuditLog
+from inspect_core.inspection import Inspection
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.record import Facts
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,13 @@ class AuditRecord:
     inspector: Inspector
     user: str
 
-    def find(self, key: str) -> Facts | None:
+    def find(self, key: str) -> Inspection | None:
         entry = self.log.find(key)
-        return None if entry is None else entry.facts
+        return None if entry is None else LoggedInspection.of_entry(entry)
 
-    def append(self, key: str, facts: Facts) -> Facts:
-        product, recipe = self.inspector.product, self.inspector.digest
-        return self.log.append(INSPECTION, facts, user=self.user, product=product, recipe=recipe, key=key).facts
+    def append(self, key: str, inspection: Inspection) -> Inspection:
+        whose = {"user": self.user, "product": self.inspector.product, "recipe": self.inspector.digest}
+        return LoggedInspection.of_entry(self.log.append(INSPECTION, inspection.facts(), **whose, key=key))
 
     def approval(self) -> str:
         return life_cycle.approval(self.log, self.inspector.digest)

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,22 +12,23 @@ from inspect_core.datasets.folders import photos_of_list
 from inspect_core.datasets.listing import photos_in
 from inspect_core.datasets.manifests.photo_list import is_list
 from inspect_core.images.photo_reader import read
+from inspect_core.inspection import Inspection
 from inspect_core.line.batch_report import check_report, pictures_of, worst_rows, write_report
 from inspect_core.line.confusion import with_truth
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.journal import Journal, journal_of
 from inspect_core.line.map_folder import MapFolder, render_map_files
 from inspect_core.line.photo_inspection import InspectedPhoto, inspect_photos
-from inspect_core.line.record import Record, as_recorded, facts_of, is_recorded, key_of
-from inspect_core.line.result_row import ResultRow, apply_strict_mode, file_digest, is_strict_review
+from inspect_core.line.record import Record, key_of
 from inspect_core.line.verdict_table import check_table, write_table, write_workbook
 from inspect_core.recipe_format.output_paths import require_distinct_paths
 from inspect_core.recipe_format.spreadsheet import POINT, require_own_workbook
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import Report, ignore_progress
+from inspect_core.runtime.workspace import file_digest
 
 Photo = tuple[str, Path]
-RenderedRow = tuple[ResultRow, str, dict[str, bytes]]
+RenderedRow = tuple[Inspection, str, dict[str, bytes]]
 """A row, the SHA-256 of the photo's file, and the content of its maps by ending."""
 BatchInspector = Callable[[Inspector, Sequence[Photo], MapFolder | None], Iterable[RenderedRow]]
 """Judges photos, in any order."""
@@ -90,12 +91,12 @@ def run(
     *,
     record: Record | None = None,
     report: Report = ignore_progress,
-    on_row: Callable[[ResultRow], None] = lambda row: None,
+    on_row: Callable[[Inspection], None] = lambda row: None,
     judging: BatchInspector | None = None,
     strict: bool = False,
     trial: bool = False,
     truths: Mapping[str, str] = MappingProxyType({}),
-) -> list[ResultRow]:
+) -> list[Inspection]:
     """Judge the photos and write the outputs; the rows in the order of the photos, whose names are unique.
 
     strict: whether photos that differ from those taught go to review instead of being accepted; trial: whether the
@@ -116,16 +117,16 @@ def run(
         rows = {
             name: row
             for name, row in reusable.items()
-            if (row == apply_strict_mode(row) if strict else not is_strict_review(row))
+            if (row == row.in_strict_mode() if strict else not row.is_strict_review)
         }
         rest = [photo for photo in photos if photo[0] not in rows]
         for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
-            row = apply_strict_mode(row) if strict else row
+            row = row.in_strict_mode() if strict else row
             if outputs.maps is not None:
                 outputs.maps.write(row.name, files)
             if record is not None:
-                facts = facts_of(row, path=str(paths[row.name]), source="batch", trial=trial)
-                row = as_recorded(row, record.append(_key(batch, row), facts))
+                logged = replace(row, path=str(paths[row.name]), source="batch", trial=trial)
+                row = row.as_recorded(record.append(_key(batch, row), logged))
             if journal is not None:
                 journal.append(file, row)
             rows[row.name] = row
@@ -152,8 +153,8 @@ def run(
     return results
 
 
-def _key(batch: str, row: ResultRow) -> str:
-    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *["strict"] * is_strict_review(row))
+def _key(batch: str, row: Inspection) -> str:
+    return key_of("batch", batch, row.release or row.recipe, row.digest, row.name, *["strict"] * row.is_strict_review)
 
 
 def _reusable_rows(
@@ -163,9 +164,9 @@ def _reusable_rows(
     maps: MapFolder | None,
     record: Record | None,
     report: Report,
-) -> dict[str, ResultRow]:
+) -> dict[str, Inspection]:
     """The rows still valid: photo as judged, by this release, with its maps and its record."""
-    rows: dict[str, ResultRow] = {}
+    rows: dict[str, Inspection] = {}
     if journal is None or not journal.rows:
         return rows
     for number, (name, path) in enumerate(photos, start=1):
@@ -178,7 +179,7 @@ def _reusable_rows(
         except OSError:  # judged again, which says why
             continue
         there = same and (maps is None or row.score is None or maps.has(name))
-        if there and (record is None or is_recorded(row, record.find(_key(journal.run, row)))):
+        if there and (record is None or row.is_recorded(record.find(_key(journal.run, row)))):
             rows[name] = row
     return rows
 

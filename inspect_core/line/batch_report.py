@@ -7,13 +7,13 @@ from pathlib import Path
 
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
+from inspect_core.inspection import Inspection
 from inspect_core.line import confusion
 from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
 from inspect_core.line.html_page import page, webp
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_inspection import inspect_photo
-from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.output_paths import require_own_file
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
@@ -31,7 +31,7 @@ def check_report(path: Path) -> None:
 
 
 def write_report(
-    path: Path, inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes], approval: str
+    path: Path, inspector: Inspector, rows: Sequence[Inspection], pictures: Mapping[str, bytes], approval: str
 ) -> None:
     """Write the report; pictures: WebP of the worst parts by name; approval: `Record.approval`, "" without a
     record.
@@ -43,7 +43,7 @@ def write_report(
         new.write_text(html_of(inspector, rows, pictures, approval), encoding="utf-8", newline="")
 
 
-def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[str, bytes], approval: str = "") -> str:
+def html_of(inspector: Inspector, rows: Sequence[Inspection], pictures: Mapping[str, bytes], approval: str = "") -> str:
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
     first = sorted(rows, key=lambda row: (-ALL_VERDICTS.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
@@ -60,7 +60,7 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
         in_parts=batch_sentence(rows),
-        causes=common_causes(row.remark for row in rows),
+        causes=common_causes(rows),
         truth=confusion.escape_sentence(rows),
         truths=list(truths),
         confused=zip(*truths.values(), strict=True),
@@ -73,7 +73,7 @@ def html_of(inspector: Inspector, rows: Sequence[ResultRow], pictures: Mapping[s
     )
 
 
-def batch_sentence(rows: Sequence[ResultRow]) -> str:
+def batch_sentence(rows: Sequence[Inspection]) -> str:
     """The counts in a sentence: "Accepted 95 of 100; 3 to review, 1 rejected, 1 not judged.", and why parts are
     to review that their score alone would accept.
     """
@@ -84,18 +84,18 @@ def batch_sentence(rows: Sequence[ResultRow]) -> str:
     )
 
 
-def review_reasons(rows: Sequence[ResultRow]) -> list[str]:
+def review_reasons(rows: Sequence[Inspection]) -> list[str]:
     """A sentence for each reason why parts are to review although their score is below the limit."""
-    reasons = Counter(row.reason for row in rows if row.reason and row.reason == row.never_accepted)
+    reasons = Counter(row.reason for row in rows if row.decided_by is row.never_accepted)
     return [f"{count:,} to review whatever the score: {reason}." for reason, count in reasons.most_common()]
 
 
-def worst_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:
+def worst_rows(rows: Sequence[Inspection]) -> list[Inspection]:
     """The judged photos of the highest scores."""
     return sorted((row for row in rows if row.score is not None), key=lambda row: -(row.score or 0.0))[:WORST]
 
 
-def pictures_of(inspector: Inspector, rows: Sequence[ResultRow], photos: Mapping[str, Path]) -> dict[str, bytes]:
+def pictures_of(inspector: Inspector, rows: Sequence[Inspection], photos: Mapping[str, Path]) -> dict[str, bytes]:
     """The worst parts, drawn, by name: read and judged once more. photos: path by name."""
     return {row.name: drawn for row in worst_rows(rows) if (drawn := picture_of(inspector, row.name, photos[row.name]))}
 
@@ -113,14 +113,14 @@ def picture_of(inspector: Inspector, name: str, path: Path, *, side: int = SIDE,
     return webp(heatmap.overlay(pixels, verdict.photo_map, inspected.row.review, left_out=verdict.photo_uninspected))
 
 
-def in_words(row: ResultRow) -> str:
+def in_words(row: Inspection) -> str:
     """A row under its picture: the verdict, the score, the defect type or the reason."""
     score = "" if row.score is None else f", score {_number(row.score, '.3g')}"
     more = row.defect_type or row.reason
     return f"{row.verdict}{score}{', ' + more if more else ''}"
 
 
-def _cells(row: ResultRow) -> tuple[str, ...]:
+def _cells(row: Inspection) -> tuple[str, ...]:
     share = _number(row.percentile_among_good, ".0f", " %")
     score, regions = _number(row.score, ".4g"), _number(row.regions, "d")
     return row.name, row.verdict, score, share, row.defect_type, regions, row.reason

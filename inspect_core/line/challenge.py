@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from inspect_core.datasets.listing import photos_in
+from inspect_core.inspection import Inspection
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_inspection import inspect_photos
-from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.recorded_photos import ChallengePart, margin
-from inspect_core.verdict import PARTLY_OUT
+from inspect_core.verdict import Reason
 
 MARGIN_KEPT = 0.5
 NO_PHOTO = "no photo"
@@ -63,8 +63,10 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
         if inspected.verdict is None or inspected.verdict.score is None:
             raise ValueError(f"{path.name}: {inspected.row.reason}")
         word, score = inspected.verdict.verdict, inspected.verdict.score
-        if inspected.verdict.reason == PARTLY_OUT:
-            raise ValueError(f"{path.name}: the part is {PARTLY_OUT}; photograph all of it")
+        if inspected.row.decided_by is Reason.PARTLY_OUT:
+            raise ValueError(f"{path.name}: the part is {Reason.PARTLY_OUT}; photograph all of it")
+        if inspected.row.decided_by not in (Reason.SCORE, Reason.OTHER_PRODUCT):
+            raise ValueError(f"{path.name}: {inspected.row.reason} than in any good part; take another photo of it")
         if (word == "accept") != is_good:
             sort = "good" if is_good else "defective"
             raise ValueError(
@@ -102,7 +104,7 @@ def result_facts(answer: ChallengeResult) -> dict:
     return expected | facts | {"margin_had": margin_had}
 
 
-def _answer(inspector: Inspector, part: ChallengePart, row: ResultRow | None) -> ChallengeResult:
+def _answer(inspector: Inspector, part: ChallengePart, row: Inspection | None) -> ChallengeResult:
     """row: of the photo of the part, None without one."""
     had = part.margin(inspector.limits)
     if row is None:
@@ -123,5 +125,5 @@ def _answer(inspector: Inspector, part: ChallengePart, row: ResultRow | None) ->
     return ChallengeResult(part, row.verdict, row.score, row.digest, had, now, has_margin, words)
 
 
-def _with_reason(part_or_row: ResultRow | ChallengePart) -> str:
+def _with_reason(part_or_row: Inspection | ChallengePart) -> str:
     return f"{part_or_row.verdict} ({part_or_row.reason})" if part_or_row.reason else part_or_row.verdict

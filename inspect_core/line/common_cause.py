@@ -3,10 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from inspect_core.images.photo_quality import DEVIATION_SEPARATOR
+from inspect_core.inspection import Inspection
 from inspect_core.runtime.wording import pluralise
+
+Place = tuple[float, float]
 
 FEWEST = 5
 """Parts of which something can be said."""
@@ -36,30 +38,20 @@ _QUESTIONS = {
 """What to look at, by the beginning of what is said of a photo, or a word in it."""
 
 
-class Remark(NamedTuple):
-    """What is known of one photo: how it differs from those taught, and where its most anomalous region lies, as shares
-    of the photo; None where nothing stands out.
-    """
-
-    photo_deviation: str
-    region_x: float | None
-    region_y: float | None
-
-
-def common_causes(remarks: Iterable[Remark]) -> list[str]:
+def common_causes(rows: Iterable[Inspection]) -> list[str]:
     """A sentence for each way in which at least half of the photos differ from those taught, most frequent
     first, and one for parts in a row that stand out at one place; none for fewer than FEWEST photos.
     """
-    remarks = list(remarks)
-    if len(remarks) < FEWEST:
+    rows = list(rows)
+    if len(rows) < FEWEST:
         return []
-    ways = Counter(way for remark in remarks for way in remark.photo_deviation.split(DEVIATION_SEPARATOR) if way)
+    ways = Counter(way for row in rows for way in row.photo_deviation.split(DEVIATION_SEPARATOR) if way)
     sentences = [
-        f"{_these(count, len(remarks))}: {way}{_question(way)}"
+        f"{_these(count, len(rows))}: {way}{_question(way)}"
         for way, count in ways.most_common()
-        if count >= max(FEWEST, _MOST * len(remarks))
+        if count >= max(FEWEST, _MOST * len(rows))
     ]
-    return [*sentences, *_one_place(remarks)]
+    return [*sentences, *_one_place(rows)]
 
 
 def _these(count: int, total: int) -> str:
@@ -71,30 +63,28 @@ def _question(way: str) -> str:
     return f"; {question}" if question else "."
 
 
-def _one_place(remarks: Sequence[Remark]) -> list[str]:
+def _one_place(rows: Sequence[Inspection]) -> list[str]:
     """A sentence on the longest run of parts that stand out near the place of its first, if it is long."""
-    longest: list[Remark] = []
-    run: list[Remark] = []
-    for remark in remarks:
-        if remark.region_x is None or remark.region_y is None:
+    longest: list[Place] = []
+    run: list[Place] = []
+    for row in rows:
+        if row.region_x is None or row.region_y is None:
             run = []
             continue
-        if run and not _is_near(run[0], remark):
+        place = row.region_x, row.region_y
+        if run and not _is_near(run[0], place):
             run = []
-        run.append(remark)
+        run.append(place)
         longest = max(longest, run[:], key=len)
-    if len(longest) < IN_A_ROW or longest[0].region_x is None or longest[0].region_y is None:
+    if len(longest) < IN_A_ROW:
         return []
-    where = _where(longest[0].region_x, longest[0].region_y)
+    where = _where(*longest[0])
     place = f"{len(longest)} parts in a row stand out at the same place, {where}"
     return [f"{place}: dust on the lens, or a mark in the fixture?"]
 
 
-def _is_near(first: Remark, other: Remark) -> bool:
-    return all(
-        before is not None and after is not None and abs(before - after) <= NEAR
-        for before, after in zip(first[1:], other[1:], strict=True)
-    )
+def _is_near(first: Place, other: Place) -> bool:
+    return all(abs(before - after) <= NEAR for before, after in zip(first, other, strict=True))
 
 
 def _where(x: float, y: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.folders import labels_at, resolved
 from inspect_core.datasets.photo_labels import NONE, UnclearLabels
-from inspect_core.line.result_row import ResultRow
+from inspect_core.inspection import Inspection
 from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_sentence
 from inspect_core.scoring.limits import format_upper_bound
@@ -37,12 +37,12 @@ def truths_of(
     return {name: label for name, label in labelled if label is not None}, ()
 
 
-def with_truth(row: ResultRow, truth: str, training_digests: Collection[str]) -> ResultRow:
+def with_truth(row: Inspection, truth: str, training_digests: Collection[str]) -> Inspection:
     """The row with what its photo shows. training_digests: of the photos that the recipe learned from."""
     return replace(row, truth=TAUGHT if truth == GOOD and row.digest in training_digests else truth)
 
 
-def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
+def confusion(rows: Sequence[Inspection]) -> dict[str, Counter[str]]:
     """How many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
     counts_by_truth: dict[str, Counter[str]] = {}
     for truth in sorted({row.truth for row in rows} - {"", TAUGHT}, key=lambda truth: (truth != GOOD, truth)):
@@ -50,7 +50,7 @@ def confusion(rows: Sequence[ResultRow]) -> dict[str, Counter[str]]:
     return counts_by_truth
 
 
-def counts_of(rows: Sequence[ResultRow]) -> VerdictCounts:
+def counts_of(rows: Sequence[Inspection]) -> VerdictCounts:
     """Overkill and escapes by the verdicts, whatever they go by."""
     table = confusion(rows)
     good = table.pop(GOOD, Counter())
@@ -69,14 +69,14 @@ def counts_of(rows: Sequence[ResultRow]) -> VerdictCounts:
     )
 
 
-def escape_sentence(rows: Sequence[ResultRow]) -> str:
+def escape_sentence(rows: Sequence[Inspection]) -> str:
     """Overkill and escapes in parts; "" where no truth is known."""
     training_count = sum(row.truth == TAUGHT for row in rows)
     aside = f" {pluralise(training_count, 'photo')} used for training not counted." if training_count else ""
     return f"{counts_sentence(counts_of(rows))}{aside}" if confusion(rows) else ""
 
 
-def table_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+def table_of(rows: Sequence[Inspection]) -> dict[str, list[str]]:
     """The confusion table, a column by its head: a line for good, for each defect type, and for all defects."""
     lines = confusion(rows)
     defects = [counts for truth, counts in lines.items() if truth != GOOD]

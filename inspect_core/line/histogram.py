@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inspect_core.inspection import Inspection
 from inspect_core.line.plot_range import is_plottable, omitted_sentence
-from inspect_core.line.result_row import ResultRow
 
 COLOURS = {"accept": "#15803d", "review": "#8f5f00", "reject": "#b91c1c"}
 """On white; as in ui/bench/frontend/bench.css."""
@@ -21,7 +21,7 @@ WORDS = 130
 """Width left for the label of a limit."""
 
 
-def histogram(rows: Sequence[ResultRow], *, ink: str = "currentColor") -> str:
+def histogram(rows: Sequence[Inspection], *, ink: str = "currentColor") -> str:
     """How many photos of a batch have which score, by verdict; "" when none has a score. ink: of its words."""
     scored = [row for row in rows if row.score is not None]
     drawn_rows = [row for row in scored if is_plottable(row.score or 0.0, row.review, row.reject)]

@@ -10,8 +10,8 @@ import secrets
 from dataclasses import asdict
 from pathlib import Path
 
+from inspect_core.inspection import Inspection
 from inspect_core.line.record import key_of
-from inspect_core.line.result_row import ResultRow
 from inspect_core.recipe_format.output_paths import OutputPathError, require_own_file
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
@@ -54,7 +54,7 @@ class Journal:
             self._file.close()
             raise
 
-    def append(self, file: str, row: ResultRow) -> None:
+    def append(self, file: str, row: Inspection) -> None:
         fields = asdict(row)
         entry = {"file": file, "row": fields, "sum": key_of(self.run, file, json.dumps(fields))}
         self._file.write(json.dumps(entry).encode() + b"\n")
@@ -67,7 +67,7 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
-    def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, ResultRow]]]:
+    def _read(self, recipe: str) -> tuple[str, dict[str, tuple[str, Inspection]]]:
         head = self._file.readline()
         rows = {}
         try:
@@ -91,7 +91,7 @@ class Journal:
             try:
                 entry = json.loads(line)
                 if entry["sum"] == key_of(run, entry["file"], json.dumps(entry["row"])):
-                    row = ResultRow(**entry["row"])
+                    row = Inspection(**entry["row"])
                     rows[row.name] = entry["file"], row
             except _DAMAGE:
                 continue

@@ -13,8 +13,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from inspect_core.line.result_row import file_digest
 from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.workspace import file_digest
 
 CLAIMED = ".loupe-claimed"
 LONGEST = 255

@@ -2,19 +2,18 @@
 
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read
+from inspect_core.inspection import Inspection
 from inspect_core.line.inspector import Inspector
-from inspect_core.line.result_row import ResultRow, file_digest, uninspected_row
 from inspect_core.runtime.ordered_pool import in_batches
-from inspect_core.verdict import UNKNOWN_TYPE, Verdict
+from inspect_core.runtime.workspace import file_digest
+from inspect_core.verdict import Verdict
 
 Result = TypeVar("Result")
 
@@ -30,7 +29,7 @@ class InspectedPhoto:
     to be kept.
     """
 
-    row: ResultRow
+    row: Inspection
     path: Path
     file_sha256: str
     picture: DecodedPhoto | None = None
@@ -52,6 +51,12 @@ class PhotoInspection:
     photo: Any = None
     error: Exception | None = None
     seconds: float = 0.0
+
+
+def uninspected_row(inspector: Inspector, name: str, *, reason: str = "") -> Inspection:
+    """The row of a photo that is not judged, by the recipe in force."""
+    limits: dict[str, Any] = {**vars(inspector.limits), "area": inspector.area}
+    return Inspection(name=name, **limits, recipe=inspector.digest, release=inspector.release, reason=reason)
 
 
 def inspect_photo(inspector: Inspector, name: str, path: Path) -> InspectedPhoto:
@@ -122,7 +127,7 @@ def finish(inspector: Inspector, inspection: PhotoInspection) -> InspectedPhoto:
         if inspection.error is not None:
             raise inspection.error
         verdict = inspector.judge(inspection.photo)
-        row = _with_verdict(row, verdict, inspection.digest, inspector.good_scores)
+        row = row.with_verdict(verdict, inspection.digest, inspector.good_scores)
     except ImageError as error:
         row = replace(row, reason=f"{error.reason}; {error.remedy}")
     except Exception as error:
@@ -131,27 +136,3 @@ def finish(inspector: Inspector, inspection: PhotoInspection) -> InspectedPhoto:
     took = 1000 * (inspection.seconds + time.perf_counter() - began)
     row = replace(row, time=now, milliseconds=round(took, 1))
     return InspectedPhoto(row, inspection.path, inspection.file_sha256, inspection.picture, verdict)
-
-
-def _with_verdict(row: ResultRow, verdict: Verdict, digest: str, good: np.ndarray) -> ResultRow:
-    kind, probability = verdict.defect_type or (UNKNOWN_TYPE if verdict.of_unknown_type else "", None)
-    row = replace(
-        row,
-        digest=digest,
-        verdict=verdict.verdict,
-        product_check=verdict.product_check or "",
-        photo_deviation=verdict.photo_deviation,
-        defect_type=kind,
-        defect_type_probability=probability,
-        reason=verdict.reason or "",
-        never_accepted=verdict.never_accepted,
-        **asdict(verdict.inputs),
-    )
-    if (score := verdict.score) is None:
-        return row
-    share = round(100 * float(np.searchsorted(good, score, side="right")) / len(good), 1) if len(good) else None
-    region_x, region_y = verdict.region_place
-    areas = [region.area for region in verdict.regions]
-    largest = max(areas, default=0)
-    row = replace(row, score=score, percentile_among_good=share, region_x=region_x, region_y=region_y)
-    return replace(row, regions=len(areas), largest_region_pixels=largest)

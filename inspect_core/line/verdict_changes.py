@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inspect_core.datasets.dataset import GOOD
+from inspect_core.inspection import Inspection
 from inspect_core.line.confusion import TAUGHT
-from inspect_core.line.result_row import ResultRow
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 BETTER, WORSE, UNKNOWN = "better", "worse", ""
@@ -17,8 +17,8 @@ _SEVERE = {word: min(place, ALL_VERDICTS.index("reject")) for place, word in enu
 class VerdictChange:
     """One photo with another verdict. direction: BETTER or WORSE by its truth, UNKNOWN where that is not known."""
 
-    before: ResultRow
-    after: ResultRow
+    before: Inspection
+    after: Inspection
 
     @property
     def direction(self) -> str:
@@ -63,7 +63,7 @@ class VerdictChanges:
         return f"{len(self.changes):,} of {self.common:,} verdicts change: {', '.join(steps)}{unscored_note}."
 
 
-def compare_verdicts(before: Sequence[ResultRow], after: Sequence[ResultRow]) -> VerdictChanges:
+def compare_verdicts(before: Sequence[Inspection], after: Sequence[Inspection]) -> VerdictChanges:
     """What changes between the recipes for photos of the same content; unread ones go by name."""
     known = {row.digest or row.name: row for row in before}
     pairs = [(known[key], row) for row in after if (key := row.digest or row.name) in known]

@@ -3,12 +3,12 @@
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, astuple, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from inspect_core.line.result_row import COLUMNS, ResultRow
+from inspect_core.inspection import COLUMNS, TYPES, Inspection
 from inspect_core.recipe_format.output_paths import OutputPathError, require_own_file
 from inspect_core.recipe_format.spreadsheet import (
     COMMA,
@@ -21,16 +21,14 @@ from inspect_core.recipe_format.spreadsheet import (
 )
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.verdict import ALL_VERDICTS
 
 _BEGINS = {key: table_bytes([COLUMNS[:4]], key).removesuffix(b"\r\n") for key in (POINT, COMMA)}
-_REQUIRED = {field.name for field in fields(ResultRow) if field.default is MISSING}
+_REQUIRED = {field.name for field in fields(Inspection) if field.default is MISSING}
 LARGEST = 1 << 28
 """Bytes of a table that is read: about a million rows."""
-_NUMBERS = {field.name: str(field.type) for field in fields(ResultRow) if "str" not in str(field.type)}
 
 
-def write_table(path: Path, rows: Iterable[ResultRow], key: str = POINT) -> None:
+def write_table(path: Path, rows: Iterable[Inspection], key: str = POINT) -> None:
     """Write the rows under COLUMNS in one of the formats of CSV (`spreadsheet.FORMATS`).
 
     Raises OutputPathError as `check_table` does, OSError when the disk is full or not writable.
@@ -40,20 +38,20 @@ def write_table(path: Path, rows: Iterable[ResultRow], key: str = POINT) -> None
         new.write_bytes(table_bytes(lines_of(rows), key))
 
 
-def write_workbook(path: Path, rows: Iterable[ResultRow]) -> None:
+def write_workbook(path: Path, rows: Iterable[Inspection]) -> None:
     """Write the same as an Excel workbook. Raises as `write_table`."""
     require_own_workbook(path)
     with atomic_replace(path) as new:
         new.write_bytes(table_bytes(lines_of(rows), XLSX))
 
 
-def lines_of(rows: Iterable[ResultRow]) -> Iterator[tuple[Cell, ...]]:
+def lines_of(rows: Iterable[Inspection]) -> Iterator[Sequence[Cell]]:
     """Yield the heads of the table, then the cells of each row."""
     yield COLUMNS
-    yield from map(astuple, rows)
+    yield from ([getattr(row, name) for name in COLUMNS] for row in rows)
 
 
-def read_table(path: Path) -> list[ResultRow]:
+def read_table(path: Path) -> list[Inspection]:
     """The rows of a table that `write_table` wrote, with texts as in the file.
 
     Raises ValueError for another file and for one larger than LARGEST, OSError for what is not an ordinary file.
@@ -70,7 +68,7 @@ def read_table(path: Path) -> list[ResultRow]:
                 rows = [dict(zip(heads, line, strict=True)) for line in lines]
                 if not rows:
                     raise ValueError("it has no rows")
-                return [ResultRow(**{head: _value(head, text) for head, text in row.items()}) for row in rows]
+                return [Inspection(**{head: _value(head, text) for head, text in row.items()}) for row in rows]
         except (csv.Error, ValueError):
             pass
     raise ValueError(f"{path} is not a table of verdicts of this version of Loupe; run the batch again")
@@ -85,10 +83,9 @@ def check_table(path: Path) -> None:
 
 
 def _value(name: str, text: str) -> Any:
-    if name == "verdict" and text not in ALL_VERDICTS:
-        raise ValueError(f"{text!r:.40} is no verdict")
-    if name not in _NUMBERS:
+    kinds = set(get_args(TYPES[name])) or {TYPES[name]}
+    if not kinds & {int, float}:
         return text
     if not text:
         return None
-    return int(text) if "int" in _NUMBERS[name] else float(text)
+    return int(text) if int in kinds else float(text)

@@ -11,11 +11,12 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from inspect_core.datasets.listing import is_clutter, is_image, walk
+from inspect_core.inspection import Inspection
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_claims import (
     CLAIMED,
@@ -29,12 +30,12 @@ from inspect_core.line.photo_claims import (
     remove_if_empty,
 )
 from inspect_core.line.photo_inspection import PhotoInspection, compute, finish, prepare
-from inspect_core.line.record import Facts, Record, facts_of, key_of
-from inspect_core.line.result_row import apply_strict_mode, file_digest
+from inspect_core.line.record import Record, key_of
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
 from inspect_core.runtime.ordered_pool import in_batches
+from inspect_core.runtime.workspace import file_digest
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in ALL_VERDICTS}
@@ -62,7 +63,7 @@ class _FileState(NamedTuple):
 class _Arrival(NamedTuple):
     """A claimed photo.
 
-    file: SHA-256 of its file; facts: as recorded, or about to be; empty as long as the inspection is under way.
+    file: SHA-256 of its file; row: as recorded, or about to be; None as long as the inspection is under way.
     """
 
     path: str
@@ -70,7 +71,7 @@ class _Arrival(NamedTuple):
     name: str
     file: str
     key: str
-    facts: Facts
+    row: Inspection | None
     inspection: PhotoInspection | None = None
 
 
@@ -98,7 +99,7 @@ class Watch:
     def __post_init__(self) -> None:
         self.out = Path(os.path.realpath(self.out))
 
-    def poll(self, on_moved: Callable[[Facts], None] = lambda facts: None) -> int:
+    def poll(self, on_moved: Callable[[Inspection], None] = lambda row: None) -> int:
         """Take every photo that no longer changes; return how many were moved. `on_moved` is called after each move.
 
         Raises OSError, naming folder and remedy, when a folder is missing, the disk is full or the log cannot be
@@ -120,10 +121,10 @@ class Watch:
             steps = self._take, self._compute, self._judge
             with closing(in_batches(*steps, ready, at_once=self.inspector.at_once)) as arrivals:
                 for path, arrival in zip(ready, arrivals, strict=True):
-                    if arrival is not None and (facts := self._settle(path, arrival)) is not None:
+                    if arrival is not None and (row := self._settle(path, arrival)) is not None:
                         del self._seen[path]
                         moved_count += 1
-                        on_moved(facts)
+                        on_moved(row)
         finally:
             self.waiting = len(self._seen.keys() - self._problems.keys())
             self._give_back()
@@ -175,7 +176,7 @@ class Watch:
             self._claims[claimed] = True
             return _Arrival(path, claimed, name, file, key, known)
         inspection = prepare(self.inspector, name, claimed, file=file, keep=False)
-        return _Arrival(path, claimed, name, file, key, {}, inspection)
+        return _Arrival(path, claimed, name, file, key, None, inspection)
 
     def _compute(self, arrivals: list[_Arrival | None]) -> list[_Arrival | None]:
         inspections = [arrival and arrival.inspection for arrival in arrivals]
@@ -187,24 +188,25 @@ class Watch:
         if arrival is None or arrival.inspection is None:
             return arrival
         row = finish(self.inspector, arrival.inspection).row
-        row = apply_strict_mode(row) if self.strict else row
+        row = row.in_strict_mode() if self.strict else row
         file_state = self._seen[arrival.path]
         if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.give_up_seconds:
             self._seen[arrival.path] = file_state._replace(is_unreadable=True)
             return None
-        return arrival._replace(facts=facts_of(row, path="", source="watch"), inspection=None)
+        return arrival._replace(row=replace(row, source="watch"), inspection=None)
 
-    def _settle(self, path: str, arrival: _Arrival) -> Facts | None:
+    def _settle(self, path: str, arrival: _Arrival) -> Inspection | None:
         """Record the photo, then move it to where the record says; None when it must wait or cannot be moved."""
         self._require_out()
-        if not _is_as(self._seen[path], arrival.claimed):
+        row = arrival.row
+        if row is None or not _is_as(self._seen[path], arrival.claimed):
             return None
-        facts, self._claims[arrival.claimed] = arrival.facts, True
-        if not facts["path"]:
-            facts = self.record.append(arrival.key, {**facts, "path": str(self._target(arrival))})
-        target = Path(str(facts["path"]))
+        self._claims[arrival.claimed] = True
+        if not row.path:
+            row = self.record.append(arrival.key, replace(row, path=str(self._target(arrival, row))))
+        target = Path(row.path)
         if not target.is_relative_to(self.out):  # recorded when photos went elsewhere
-            target = self._target(arrival)
+            target = self._target(arrival, row)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             move(arrival.claimed, target, arrival.file)
@@ -217,10 +219,10 @@ class Watch:
                 "conflicting file"
             )
             return None
-        return facts
+        return row
 
-    def _target(self, arrival: _Arrival) -> Path:
-        below = self.out / FOLDERS[str(arrival.facts["verdict"])]
+    def _target(self, arrival: _Arrival, row: Inspection) -> Path:
+        below = self.out / FOLDERS[row.verdict]
         return below / free_name(below, arrival.name, arrival.file)
 
     def _give_back(self) -> None:

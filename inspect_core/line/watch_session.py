@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from inspect_core.audit.challenges import why_blocked
+from inspect_core.inspection import Inspection
 from inspect_core.line.audit_record import AuditRecord
-from inspect_core.line.common_cause import Remark, common_causes
+from inspect_core.line.common_cause import common_causes
 from inspect_core.line.drift_watch import DriftMonitor
-from inspect_core.line.record import Facts, remark_of
 from inspect_core.line.watch import Watch
 from inspect_core.spc.drift_signals import SignalAlarm
 
 POLL_SECONDS = 0.5
 """Seconds between two looks at the folder."""
 MAX_RECENT_PHOTOS = 8
-MOST_REMARKS = 30
+MOST_COMPARED = 30
 """Latest photos of which it is said what they have in common."""
 
 
@@ -27,25 +27,25 @@ class _Paused(Exception):
 class WatchSession:
     """on_photo: called with every photo that was moved, and the signals that left their limits with it.
 
-    counts: photos by verdict; last_photo: facts of the latest photo; not_accepted: of the latest that were not
-    accepted, the newest first; remarks: on the latest; problem: what is in the way now, "" for nothing; paused: set
+    counts: photos by verdict; last_photo: the latest; not_accepted: the latest that were not accepted, the newest
+    first; latest: the latest of all; problem: what is in the way now, "" for nothing; paused: set
     from outside, ends a look after a photo.
     """
 
     watch: Watch
     following: DriftMonitor
-    on_photo: Callable[[Facts, list[SignalAlarm]], None] = lambda facts, alarms: None
+    on_photo: Callable[[Inspection, list[SignalAlarm]], None] = lambda row, alarms: None
     counts: Counter[str] = field(default_factory=Counter)
-    last_photo: Facts | None = None
-    not_accepted: tuple[Facts, ...] = ()
+    last_photo: Inspection | None = None
+    not_accepted: tuple[Inspection, ...] = ()
     problem: str = ""
     paused: bool = False
-    remarks: deque[Remark] = field(default_factory=lambda: deque(maxlen=MOST_REMARKS))
+    latest: deque[Inspection] = field(default_factory=lambda: deque(maxlen=MOST_COMPARED))
 
     @property
     def causes(self) -> list[str]:
         """What the latest photos have in common that may stop them all."""
-        return common_causes(self.remarks)
+        return common_causes(self.latest)
 
     def poll_folder(self) -> None:
         """Look at the folder once, unless it is paused. Errors of the folder or of the log become the problem."""
@@ -59,14 +59,14 @@ class WatchSession:
         except OSError as error:
             self.problem = str(error)
 
-    def count_photo(self, facts: Facts) -> None:
+    def count_photo(self, row: Inspection) -> None:
         """Count one photo that was moved."""
-        self.counts[str(facts["verdict"])] += 1
-        self.last_photo = facts
-        self.remarks.append(remark_of(facts))
-        if facts["verdict"] != "accept":
-            self.not_accepted = (facts, *self.not_accepted)[:MAX_RECENT_PHOTOS]
-        self.on_photo(facts, self.following.add(facts))
+        self.counts[row.verdict] += 1
+        self.last_photo = row
+        self.latest.append(row)
+        if row.verdict != "accept":
+            self.not_accepted = (row, *self.not_accepted)[:MAX_RECENT_PHOTOS]
+        self.on_photo(row, self.following.add(row))
         if self.paused:
             raise _Paused
 

@@ -39,7 +39,7 @@ def verdict_key(verdict: Verdict) -> tuple[str, str, str]:
     if verdict.verdict == NOT_LOCATED:
         return NOT_LOCATED, "", ""
     of_type = verdict.defect_type[0] if verdict.defect_type else UNKNOWN_TYPE if verdict.of_unknown_type else ""
-    return verdict.verdict, verdict.reason or "", of_type
+    return verdict.verdict, verdict.reason, of_type
 
 
 def tolerance(good_scores: np.ndarray, limits: Limits) -> float:

@@ -23,7 +23,7 @@ from inspect_core.runtime.json_record import (
 )
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
 from inspect_core.scoring.verdict_rule import WORDS
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT, Limits, VerdictWord
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits, Reason, VerdictWord
 
 UNKNOWN = "unknown"
 """The label of a part of which nothing is known."""
@@ -127,22 +127,22 @@ class ChallengePart:
     """A part that is kept beside the line, to prove lamp, lens and fixture: its name, whether it is good, and the
     verdict, score and reason that it had when it was named.
 
-    reason: OTHER_PRODUCT when the product check stopped it, whatever its score; "" when its score decided.
+    reason: Reason.OTHER_PRODUCT when the product check stopped it, whatever its score; "" when its score decided.
     """
 
     name: str
     good: bool
     verdict: Annotated[VerdictWord, one_of(*WORDS)]
     score: Annotated[float, FINITE]
-    reason: Annotated[str, one_of("", OTHER_PRODUCT)] = ""
+    reason: Annotated[str, one_of("", Reason.OTHER_PRODUCT.value)] = ""
 
     def margin(self, limits: Limits) -> float | None:
         """Its distance from the nearest limit; None when its score does not decide."""
-        return None if self.reason == OTHER_PRODUCT else margin(limits, self.verdict, self.score)
+        return None if self.reason == Reason.OTHER_PRODUCT else margin(limits, self.verdict, self.score)
 
     def with_limits(self, limits: Limits) -> Self | None:
         """The same part under other limits; None where it proves nothing: on the wrong side or at a limit."""
-        if self.reason == OTHER_PRODUCT:
+        if self.reason == Reason.OTHER_PRODUCT:
             return self if self.verdict == "reject" and not self.good else None
         verdict = limits.verdict(self.score)
         proves = (verdict == "accept") == self.good and margin(limits, verdict, self.score) > 0

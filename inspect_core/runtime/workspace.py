@@ -5,6 +5,7 @@ In a checkout that is beside where it was started; once installed, in the data f
 
 import contextlib
 import errno
+import hashlib
 import itertools
 import os
 import re
@@ -159,6 +160,14 @@ def open_regular_file(path: str | os.PathLike[str], mode: Literal["rb", "r+b"] =
     Never waits. Raises OSError for anything else.
     """
     return open(path, mode, opener=_open_ordinary)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, "" if it is not an ordinary file. Raises OSError when it cannot be read."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content(path: str | os.PathLike[str], *, at_most: int) -> bytes | None:

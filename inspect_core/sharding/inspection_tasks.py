@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from inspect_core.line.batch import Photo, RenderedRow, inspect_and_render
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.map_folder import MapFolder
-from inspect_core.line.result_row import uninspected_row
+from inspect_core.line.photo_inspection import uninspected_row
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.runner import Runner
 from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.sharding.executor import IDLE_WORKER_BYTES, RESTING_EXPORTED, Executor, Failure
 from inspect_core.sharding.shard_runner import ATTEMPTS, results
-from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, OTHER_PRODUCT
+from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 if TYPE_CHECKING:
     from inspect_core.sharding.transport import SentBackbone
@@ -125,7 +125,7 @@ def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:
         if row.verdict in (NOT_JUDGED, NOT_LOCATED):
             continue
         is_scored = row.score is not None and math.isfinite(row.score)
-        flags = {"stopped": row.reason == OTHER_PRODUCT, "never_accepted": row.never_accepted}
-        if not is_scored or (row.verdict, row.reason) != inspector.limits.decide(row.score, **flags):
+        is_true = is_scored and (row.verdict, row.decided_by) == row.decide_at(**vars(inspector.limits))
+        if not is_true or row.reason != row.decided_by.text(row.photo_deviation):
             return f"{row.name} is {row.verdict!r} with score {row.score} and reason {row.reason!r}"
     return ""

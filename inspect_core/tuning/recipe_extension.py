@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from inspect_core.audit.inspections import Inspection
+from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.datasets.dataset import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile
 from inspect_core.datasets.folders import resolved
 from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.tolerances import Tolerances
-from inspect_core.line.photo_inspection import inspect_photos
-from inspect_core.line.result_row import ResultRow, uninspected_row
+from inspect_core.inspection import Inspection
+from inspect_core.line.photo_inspection import inspect_photos, uninspected_row
 from inspect_core.line.verdict_changes import VerdictChanges, compare_verdicts
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_format.recorded_photos import TeachingRecord
@@ -33,6 +33,7 @@ from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
+from inspect_core.verdict import Reason
 from inspect_core.whole_part.product_check import OFF
 
 LEARNED_FROM = (TRAIN, CALIBRATION)
@@ -73,7 +74,7 @@ def plan_extension(
     recipe: Recipe,
     photos: Iterable[tuple[str, Path]],
     folders: Sequence[Path],
-    inspections: Sequence[Inspection] = (),
+    inspections: Sequence[LoggedInspection] = (),
     *,
     labels: Mapping[Path, str] = MappingProxyType({}),
 ) -> ExtensionPlan:
@@ -183,7 +184,7 @@ def compare_with_previous(
     old: LoadedRecipe,
     new: Recipe,
     study: Study,
-    inspections: Sequence[Inspection] = (),
+    inspections: Sequence[LoggedInspection] = (),
     report: Report = ignore_progress,
 ) -> tuple[VerdictChanges, list[str]]:
     """Which verdicts change of all parts judged before, and sentences on those not judged again.
@@ -225,7 +226,7 @@ def compare_with_previous(
     return compare_verdicts(list(before.values()), list(after.values())), notes
 
 
-def newly_accepted(rows: Sequence[ResultRow], new: Recipe) -> list[str]:
+def newly_accepted(rows: Sequence[Inspection], new: Recipe) -> list[str]:
     """A sentence for each photo that was not accepted before it was learned, and now is.
 
     rows: what the former recipe made of the photos; the new one scores each by what has not learned from it.
@@ -238,14 +239,16 @@ def newly_accepted(rows: Sequence[ResultRow], new: Recipe) -> list[str]:
     ]
 
 
-def _recorded(inspector: LoadedRecipe) -> dict[str, ResultRow]:
+def _recorded(inspector: LoadedRecipe) -> dict[str, Inspection]:
     """By digest, the photos that set or judged the limits of a recipe, by their scores."""
     recipe = inspector.recipe
     rows = {}
     for part in (*recipe.calibration_photos, *recipe.test_photos):
         row = uninspected_row(inspector, part.name)
         verdict = recipe.limits.verdict(part.score)
-        rows[part.digest] = replace(row, digest=part.digest, score=part.score, verdict=verdict, truth=part.label)
+        rows[part.digest] = replace(
+            row, digest=part.digest, score=part.score, verdict=verdict, decided_by=Reason.SCORE, truth=part.label
+        )
     return rows
 
 
@@ -285,7 +288,7 @@ def _tolerances(recorded: Mapping[str, float]) -> Tolerances:
     return Tolerances(**values | {name: int(values[name]) for name in ("jpeg", "copies", "seed")})
 
 
-def _truth(inspection: Inspection) -> str:
+def _truth(inspection: LoggedInspection) -> str:
     if inspection.override is None:
         return ""
     return {"accept": GOOD, "reject": DEFECT}.get(inspection.final_verdict, "")

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from inspect_core.audit import challenges, life_cycle
 from inspect_core.audit.changes import describe_entry, limits_changed, override
 from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
-from inspect_core.audit.inspections import counts, defect_types, of_entry, read, verdicts_at_limits
+from inspect_core.audit.inspections import LoggedInspection, counts, defect_types, read, verdicts_at_limits
 from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED, approve, approved, history, retire, state_of, states
 from inspect_core.audit.log import AuditLog
-from inspect_core.verdict import OTHER_PRODUCT, PARTLY_OUT, Limits
+from inspect_core.verdict import Limits, Reason
 
 SAID = {"product": "tile", "reason": "new lamp", "user": "Ana"}
 
@@ -85,7 +85,7 @@ def test_never_two_in_force(tmp_path_factory, steps):
 
 def inspected(log, score, *, verdict=None, kind="", reason="", **others):
     facts = {"name": "ü.png", "digest": "d" * 64, "score": score, "review": 3.0, "reject": 4.0, "area": 12}
-    facts |= {"verdict": verdict or Limits(3.0, 4.0).verdict(score), "reason": reason, "kind": kind} | others
+    facts |= {"verdict": verdict or Limits(3.0, 4.0).verdict(score), "reason": reason, "defect_type": kind} | others
     return log.append(INSPECTION, facts, user="line", product="tile", recipe="r")
 
 
@@ -113,7 +113,7 @@ def test_an_override_keeps_the_original(log):
 def test_what_a_notch_would_have_done(log):
     for score in (2.0, 2.9, 3.1, 3.9, 4.1, 9.0):
         inspected(log, score)
-    inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
+    inspected(log, 0.5, verdict="reject", reason="other product", decided_by="other product")
     inspected(log, None, verdict="not judged")
     counts = verdicts_at_limits(read(log, most=10))
     assert counts[0] == {"accept": 2, "review": 2, "reject": 3, "not judged": 1}
@@ -123,8 +123,8 @@ def test_what_a_notch_would_have_done(log):
 
 def test_what_spoke_against_a_part_still_does_at_other_limits(log):
     """Sent to review as noisier than taught by the strict mode; and rejected by its score, though also partly out."""
-    inspected(log, 1.0, verdict="review", reason="noisier than taught", never_accepted="noisier than taught")
-    inspected(log, 4.1, never_accepted=PARTLY_OUT)
+    inspected(log, 1.0, verdict="review", reason="noisier than taught", never_accepted="strict mode")
+    inspected(log, 4.1, never_accepted=Reason.PARTLY_OUT)
     strict, out = reversed(read(log, most=10))
     assert [strict.verdict_at(step) for step in (-1, 0, 20)] == ["review"] * 3
     assert [out.verdict_at(step) for step in (0, 1, 20)] == ["reject", "review", "review"]
@@ -133,15 +133,15 @@ def test_what_spoke_against_a_part_still_does_at_other_limits(log):
 def test_defect_types_are_counted_of_what_was_not_accepted(log):
     for score, kind in ((9.0, "dent"), (9.0, "scratch"), (3.5, "scratch"), (9.0, ""), (1.0, "")):
         inspected(log, score, kind=kind)
-    inspected(log, 0.5, verdict="reject", reason=OTHER_PRODUCT)
+    inspected(log, 0.5, verdict="reject", reason="other product", decided_by="other product")
     counts = defect_types(read(log, most=10))
-    expected = {"scratch": 2, "dent": 1, "no defect type": 1, OTHER_PRODUCT: 1}
+    expected = {"scratch": 2, "dent": 1, "no defect type": 1, "other product": 1}
     assert {kind: len(parts) for kind, parts in counts.items()} == expected
     assert next(iter(counts)) == "scratch"
 
 
 def test_facts_that_lack_something_are_read(log):
-    inspection = of_entry(log.append(INSPECTION, {"score": "high", "verdict": "maybe"}, user="line"))
+    inspection = LoggedInspection.of_entry(log.append(INSPECTION, {"score": "high", "verdict": "maybe"}, user="line"))
     assert (inspection.score, inspection.verdict, inspection.name, inspection.verdict_at(1)) == (
         None,
         "not judged",

@@ -15,7 +15,7 @@ from inspect_core.scoring.limits import format_upper_bound, limit_for_overkill
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.ui.bench import bench
 from inspect_core.ui.inspect import areas_panel
-from inspect_core.verdict import PARTLY_OUT, Limits
+from inspect_core.verdict import Limits, Reason
 
 FOLDER = bench.FRONTEND
 AREAS = Path(areas_panel.__file__).with_name("areas")
@@ -162,7 +162,7 @@ def test_a_verdict_is_that_of_the_rule_flags_included(run) -> None:
         [dict(zip(names, (score, asdict(limits), *flags), strict=True)) for score, limits, *flags in cases],
     )
     assert verdicts == [
-        limits.decide(score, stopped=stopped, never_accepted=PARTLY_OUT if out else "")[0]
+        limits.decide(score, stopped=stopped, never_accepted=Reason.PARTLY_OUT if out else None)[0]
         for score, limits, stopped, out in cases
     ]
 

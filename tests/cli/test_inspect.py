@@ -11,7 +11,7 @@ from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.cli.commands import main
 from inspect_core.features.extraction import embed
 from inspect_core.images.photo_reader import read
-from inspect_core.line.result_row import COLUMNS
+from inspect_core.inspection import COLUMNS
 from inspect_core.recipe import inspect, loaded_backbone
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.verdict import NOT_JUDGED, UNKNOWN_TYPE, Limits

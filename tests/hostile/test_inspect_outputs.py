@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from inspect_core.cli import commands, inspector_options
 from inspect_core.cli.evaluate import write_figures
+from inspect_core.inspection import COLUMNS
 from inspect_core.line.map_folder import output_names
-from inspect_core.line.result_row import COLUMNS
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.verdict import NOT_JUDGED, Verdict
 from tests.hostile.files import made, photo

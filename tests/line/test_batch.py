@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from inspect_core.datasets import owned_files
+from inspect_core.inspection import COLUMNS
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.record import key_of
-from inspect_core.line.result_row import COLUMNS
 from inspect_core.line.verdict_table import LARGEST, read_table
 from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.runtime.ordered_pool import THREADS

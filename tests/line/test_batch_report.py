@@ -6,16 +6,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from inspect_core.images.photo_setup import SHADED
+from inspect_core.inspection import Inspection
 from inspect_core.line.batch_report import batch_sentence, html_of
 from inspect_core.line.histogram import histogram, stacked, ticks
-from inspect_core.line.result_row import ResultRow
-from inspect_core.verdict import PARTLY_OUT
+from inspect_core.verdict import Reason
 
 HUGE = 10**400
 
 
-def row(**values) -> ResultRow:
+def row(**values) -> Inspection:
     defaults = {
         "name": "part",
         "verdict": "accept",
@@ -25,7 +24,7 @@ def row(**values) -> ResultRow:
         "area": 1,
         "recipe": "r",
     }
-    return ResultRow(**defaults | {"time": "2026-11-21T06:00"} | values)
+    return Inspection(**defaults | {"time": "2026-11-21T06:00"} | values)
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, float("inf"), float("nan"), HUGE, -HUGE])
@@ -76,7 +75,8 @@ def test_report_names_its_release_and_loads_nothing(inspector):
 
 
 def test_parts_to_review_below_the_limit_are_explained():
-    parts = [row(verdict="review", reason=reason, never_accepted=reason) for reason in (SHADED, SHADED, PARTLY_OUT)]
+    reasons = (Reason.SHADED, Reason.SHADED, Reason.PARTLY_OUT)
+    parts = [row(verdict="review", reason=why.text(), decided_by=why, never_accepted=why) for why in reasons]
     strict = row(verdict="review", reason="darker than taught")
     sentence = batch_sentence([row(), *parts, strict, row(verdict="review", score=3.5)])
     assert sentence == (

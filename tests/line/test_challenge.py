@@ -16,8 +16,9 @@ from inspect_core.line.challenge import (
     result_facts,
 )
 from inspect_core.recipe_format.recorded_photos import ChallengePart, read_challenge
-from inspect_core.verdict import NOT_JUDGED, OTHER_PRODUCT, Limits
+from inspect_core.verdict import NOT_JUDGED, Limits, Reason
 
+STOPPED = Reason.OTHER_PRODUCT
 GOOD, DENT = ChallengePart("good one", True, "accept", 40.0), ChallengePart("dent", False, "reject", 240.0)
 
 
@@ -62,11 +63,11 @@ def test_product_check_rejection_does_not_pass_a_challenge_part(inspector, photo
     parts, path = inspector(challenge_parts=(DENT,)), photo(tmp_path / "dent.png", 250)
     assert challenge(parts, {"dent": path})[0].passed
     inspect = parts.inspect
-    parts.inspect = lambda image: replace(inspect(image), verdict="reject", reason=OTHER_PRODUCT)
+    parts.inspect = lambda image: replace(inspect(image), verdict="reject", decided_by=STOPPED, reason=STOPPED.text())
     (answer,) = challenge(parts, {"dent": path})
     assert (answer.passed, answer.words) == (False, "reject (other product) instead of reject")
     (named,) = name_parts(parts, [], [path])
-    assert (named.reason, named.with_limits(Limits(0.0, 300.0))) == (OTHER_PRODUCT, named)
+    assert (named.reason, named.with_limits(Limits(0.0, 300.0))) == (STOPPED.text(), named)
     parts.challenge_parts = (named,)
     (answer,) = challenge(parts, {"dent": photo(tmp_path / "other.png", 3)})
     assert (answer.passed, answer.reference_margin, answer.words) == (True, None, "reject (other product)")
@@ -92,7 +93,7 @@ def document(*parts: ChallengePart) -> dict:
         (replace(DENT, score=200.0),),
         (replace(GOOD, score=100.0),),
         (replace(DENT, score=150.0),),
-        (replace(GOOD, verdict="reject", reason=OTHER_PRODUCT),),
+        (replace(GOOD, verdict="reject", reason=STOPPED.text()),),
     ],
     ids=[
         "a name twice",

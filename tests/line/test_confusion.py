@@ -5,17 +5,19 @@ import csv
 import pytest
 
 from inspect_core.datasets.dataset import GOOD
+from inspect_core.inspection import Inspection
 from inspect_core.line import confusion
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.batch_report import html_of
-from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
 from inspect_core.scoring.limits import format_upper_bound
 
 
-def row(name: str, verdict: str, truth: str = "", digest: str = "") -> ResultRow:
-    return ResultRow(name=name, digest=digest, verdict=verdict, truth=truth, review=1.0, reject=2.0, area=1, recipe="r")
+def row(name: str, verdict: str, truth: str = "", digest: str = "") -> Inspection:
+    return Inspection(
+        name=name, digest=digest, verdict=verdict, truth=truth, review=1.0, reject=2.0, area=1, recipe="r"
+    )
 
 
 @pytest.fixture

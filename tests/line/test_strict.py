@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
+from inspect_core.inspection import Inspection
 from inspect_core.line.batch import Outputs, run
-from inspect_core.line.result_row import ResultRow, apply_strict_mode, is_strict_review
 from inspect_core.line.watch import FOLDERS, Watch, watching
 from inspect_core.runtime.progress import Cancelled
 
@@ -38,20 +38,20 @@ def test_a_photo_that_differs_is_told_and_only_strictly_reviewed(three, noisy):
 
 
 def test_no_verdict_becomes_better():
-    row = ResultRow(
+    row = Inspection(
         name="a.png", photo_deviation=WORDS, review=1.0, reject=2.0, area=1, recipe="d" * 64, reason="its own"
     )
     for verdict in ("review", "reject", "not located", "not judged"):
-        assert apply_strict_mode(replace(row, verdict=verdict)) == replace(row, verdict=verdict)
+        assert replace(row, verdict=verdict).in_strict_mode() == replace(row, verdict=verdict)
     alike = replace(row, verdict="accept", photo_deviation="")
-    assert apply_strict_mode(alike) == alike
-    assert not is_strict_review(row)
+    assert alike.in_strict_mode() == alike
+    assert not row.is_strict_review
 
 
 def test_a_trial_is_recorded_as_no_production(three, noisy, logged, inspections):
     run(noisy, three[:1], Outputs(), record=logged(noisy))
     run(noisy, three[:1], Outputs(), record=logged(noisy), trial=True)
-    assert [facts.get("trial") for facts in inspections()] == [None, 1]
+    assert [facts.get("trial") for facts in inspections()] == [None, True]
 
 
 @pytest.mark.parametrize("with_log", [True, False])

@@ -23,8 +23,8 @@ def test_it_counts_and_keeps_the_last_that_were_stopped(shift, photo, tmp_path):
     photo(tmp_path / "in" / "good.png", 10)
     shift.poll_folder()
     assert shift.counts == {"reject": MAX_RECENT_PHOTOS + 2, "accept": 1}
-    assert shift.last_photo["name"] == "good.png"
-    assert [row["name"] for row in shift.not_accepted] == [
+    assert shift.last_photo.name == "good.png"
+    assert [row.name for row in shift.not_accepted] == [
         f"{number:02d}.png" for number in range(MAX_RECENT_PHOTOS + 1, 1, -1)
     ]
 

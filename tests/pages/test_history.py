@@ -25,7 +25,7 @@ TAG = "<img src=http://192.0.2.1/x>"
 
 
 def inspection(number: int, score: float | None, *, product: str = "tile", **more) -> NewLogEntry:
-    facts = {"name": f"part_{number:04d}.png", "digest": f"{number:064d}", "score": score, "reason": "", "kind": ""}
+    facts = {"name": f"part_{number:04d}.png", "digest": f"{number:064d}", "score": score, "reason": ""}
     facts["verdict"] = "not judged" if score is None else Limits(3.0, 4.0).verdict(score)
     facts |= {"review": 3.0, "reject": 4.0, "area": 12, "product_check": "", "source": "batch"}
     return NewLogEntry(INSPECTION, facts | {"path": "/nowhere/part.png"} | more, "line 3", product, "a" * 64)
@@ -40,7 +40,11 @@ def append(*entries: NewLogEntry) -> None:
 def filled(workspace, monkeypatch):
     """Ten parts of a tile an hour ago, one of a ring a minute later; one part of a tile last week."""
     now = datetime.now(UTC)
-    kinds = [inspection(7, 3.1, kind="dent"), inspection(8, 9.0, kind="dent"), inspection(9, 9.0, kind="scratch")]
+    kinds = [
+        inspection(7, 3.1, defect_type="dent"),
+        inspection(8, 9.0, defect_type="dent"),
+        inspection(9, 9.0, defect_type="scratch"),
+    ]
     begun = (
         (timedelta(days=6), [inspection(0, 1.0)]),
         (timedelta(hours=1), [*(inspection(i, 2.0 + i / 10) for i in range(1, 7)), *kinds, inspection(10, None)]),
@@ -94,7 +98,7 @@ def test_overview_filters_by_product_period_type_and_verdict(open_app, filled):
 
 
 def test_trials_are_no_production_unless_asked_for(open_app, filled):
-    append(*(inspection(number, 9.0, trial=1) for number in range(20, 24)))
+    append(*(inspection(number, 9.0, trial=True) for number in range(20, 24)))
     app = open_app("pages/history.py")
     app.selectbox(key="history_product").set_value("All products").run()
     before = figures(app)

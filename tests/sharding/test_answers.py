@@ -1,7 +1,9 @@
 """Results of a faulty worker, and of files that changed, are not believed."""
 
 import math
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -56,16 +58,24 @@ def first(row=lambda row: row):
     return spoil
 
 
+def spoiled(row, name, value):
+    """The row with a value that its class would refuse: what comes from a worker was not made by it here."""
+    row = copy(row)
+    object.__setattr__(row, name, value)
+    return row
+
+
 VALUES = {
     "score": (math.nan, math.inf, None),
     "verdict": ("reject", "accepted", None),
     "name": ("b.png", "foreign.png", None),
     "recipe": ("e" * 64,),
     "release": ("f" * 64,),
+    "decided_by": ("other product", "partly out of view", "none"),
     "reason": ("other product", "partly out of view", "none"),
 }
 SPOILED = {
-    f"{name} {value}": first(lambda row, change={name: value}: replace(row, **change))
+    f"{name} {value}": first(partial(spoiled, name=name, value=value))
     for name, values in VALUES.items()
     for value in values
 } | {
@@ -103,9 +113,10 @@ def test_a_row_that_cannot_be_is_judged_again_or_not_judged(rows_of, what):
 
 @pytest.mark.parametrize(("reason", "word"), [("other product", "reject"), ("partly out of view", "review")])
 def test_a_part_is_stopped_for_a_reason_whatever_its_score(rows_of, reason, word):
-    against = reason if word == "review" else ""
-    row, _ = rows_of(first(lambda row: replace(row, verdict=word, reason=reason, never_accepted=against)))
-    assert (row.verdict, row.reason, row.score) == (word, reason, 50.0)
+    against = reason if word == "review" else None
+    change = {"verdict": word, "decided_by": reason, "reason": reason, "never_accepted": against}
+    row, _ = rows_of(first(lambda row: replace(row, **change)))
+    assert (row.verdict, row.decided_by, row.score) == (word, reason, 50.0)
 
 
 def test_result_must_match_its_shard_and_be_finite():

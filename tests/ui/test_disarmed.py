@@ -63,7 +63,7 @@ OURS = {
         "list(names.values())",
         "{VERDICT_PHRASES[word].capitalize(): cells for word, cells in columns.items()}",
     },
-    "history/selection": {"local(last.time)"},
+    "history/selection": {"local(last.moment)"},
     "inspect/live_parameters": {
         "CONTROLS[name].label", "control.label", "control.effect", "control.tooltip", "_percent", "figure_of",
         "settings.live[name]", "stop",

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from inspect_core.datasets.dataset import ScanError
-from inspect_core.line.result_row import ResultRow
+from inspect_core.inspection import Inspection
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingPhoto
 from inspect_core.tuning.recipe_extension import newly_accepted
 from inspect_core.ui.recipes import extension_panel
 from inspect_core.ui.recipes.extension_panel import Candidate
-from inspect_core.verdict import OTHER_PRODUCT, Limits
+from inspect_core.verdict import Limits, Reason
 
-ROW = ResultRow(name="a.png", digest="1", score=3.0, verdict="accept", review=5.0, reject=9.0, area=4, recipe="r")
+ROW = Inspection(name="a.png", digest="1", score=3.0, verdict="accept", review=5.0, reject=9.0, area=4, recipe="r")
 PART = Candidate("a.png", Path("a.png"))
 
 
@@ -23,7 +23,7 @@ PART = Candidate("a.png", Path("a.png"))
     [
         (PART, None, {}, "score 3, accepted", True),
         (PART, None, {"score": 12.0, "verdict": "reject"}, "score 12, rejected", True),
-        (PART, None, {"verdict": "reject", "reason": OTHER_PRODUCT}, "shows another product", False),
+        (PART, None, {"verdict": "reject", "decided_by": Reason.OTHER_PRODUCT}, "shows another product", False),
         (PART, None, {"score": None, "verdict": "not located", "reason": "nothing matches"}, "nothing matches", False),
         (replace(PART, overridden=True, words="rejected, then marked good"), None,
          {"score": 40.0, "verdict": "reject"}, "marked good; score 40, rejected; learned, it would raise", False),

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.inspection import Inspection
 from inspect_core.line import confusion
 from inspect_core.line.batch import photos_of
 from inspect_core.line.batch_report import in_words, review_reasons, worst_rows
 from inspect_core.line.common_cause import common_causes
 from inspect_core.line.histogram import histogram
-from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
 from inspect_core.line.verdict_table import lines_of, read_table
 from inspect_core.runtime import workspace
@@ -46,7 +46,7 @@ def results(finished: list[BatchRun]) -> None:
         return
     st.caption(f"{shell.escape(_recipe_name(batch))} · {shell.escape(batch.source)}")
     _counts(rows)
-    shell.show_causes(common_causes(row.remark for row in rows))
+    shell.show_causes(common_causes(rows))
     _truth(rows)
     _downloads(batch)
     _changes(batch, rows)
@@ -57,13 +57,13 @@ def results(finished: list[BatchRun]) -> None:
     _table(batch, rows)
 
 
-def _counts(rows: list[ResultRow]) -> None:
+def _counts(rows: list[Inspection]) -> None:
     verdict_tiles.show(Counter(row.verdict for row in rows), "batch")
     for sentence in review_reasons(rows):
         st.markdown(shell.escape(sentence))
 
 
-def _truth(rows: list[ResultRow]) -> None:
+def _truth(rows: list[Inspection]) -> None:
     """Against what the photos show, where their folders or a list say it."""
     if truth_sentence := confusion.escape_sentence(rows):
         st.markdown(shell.escape(truth_sentence))
@@ -71,7 +71,7 @@ def _truth(rows: list[ResultRow]) -> None:
         st.table({head: [shell.escape(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
 
 
-def _changes(batch: BatchRun, rows: list[ResultRow]) -> None:
+def _changes(batch: BatchRun, rows: list[Inspection]) -> None:
     """Show what another recipe had said of the same photos."""
     before = batch_store.find(batch.baseline_batch) if batch.baseline_batch else None
     if before is None or not before.finished:
@@ -115,7 +115,7 @@ def _downloads(batch: BatchRun) -> None:
         st.caption(f"Heatmaps and anomaly maps: {shell.escape(batch.maps)}")
 
 
-def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
+def _worst(batch: BatchRun, rows: list[Inspection]) -> None:
     pictures = [
         (row, picture)
         for rank, row in enumerate(worst_rows(rows))
@@ -131,7 +131,7 @@ def _worst(batch: BatchRun, rows: list[ResultRow]) -> None:
             st.caption(f"{shell.escape(row.name)}  \n{shell.escape(_in_short(row))}")
 
 
-def _table(batch: BatchRun, rows: list[ResultRow]) -> None:
+def _table(batch: BatchRun, rows: list[Inspection]) -> None:
     """Show the photos, one row each, and the one that is selected with its heatmap."""
     st.markdown("**Photos**")
     words = {word: VERDICT_PHRASES[word].capitalize() for word in ALL_VERDICTS}
@@ -173,7 +173,7 @@ def _table(batch: BatchRun, rows: list[ResultRow]) -> None:
             st.caption("Select a row to see the photo and its heatmap.")
 
 
-def _selected(batch: BatchRun, row: ResultRow) -> None:
+def _selected(batch: BatchRun, row: Inspection) -> None:
     """Show one photo with its heatmap, and its row in words."""
     with st.container(horizontal=True, gap="large", border=True):
         with st.container(width="content"), shell.errors_shown(ValueError, OSError):
@@ -216,7 +216,7 @@ def _drawn(path: Path) -> bytes | None:
     return workspace.content(path, at_most=LARGEST_PICTURE)
 
 
-def _in_short(row: ResultRow) -> str:
+def _in_short(row: Inspection) -> str:
     score = "" if row.score is None else f" · {row.score:.3g}"
     return f"{_signed(row.verdict)}{score}"
 
@@ -226,5 +226,5 @@ def _signed(word: str) -> str:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _rows(path: str, written: int) -> list[ResultRow]:
+def _rows(path: str, written: int) -> list[Inspection]:
     return read_table(Path(path))

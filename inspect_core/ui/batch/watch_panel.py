@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from PIL import Image
 
-from inspect_core.line.record import Facts
+from inspect_core.inspection import Inspection
 from inspect_core.line.watch import FOLDERS
 from inspect_core.line.watch_session import WatchSession
 from inspect_core.runtime.jobs import JobState
@@ -103,7 +103,7 @@ def _head(watched: FolderWatch) -> None:
     )
 
 
-def _last(watched: FolderWatch, last: Facts | None, *, paused: bool) -> None:
+def _last(watched: FolderWatch, last: Inspection | None, *, paused: bool) -> None:
     """Show the latest photo under its verdict."""
     if paused:
         st.info("Paused. New photos wait in the folder.", icon=":material/pause:")
@@ -111,12 +111,12 @@ def _last(watched: FolderWatch, last: Facts | None, *, paused: bool) -> None:
         if not paused:
             st.info("Waiting for the first photo.", icon=":material/hourglass_top:")
         return
-    word = str(last["verdict"])
+    word = last.verdict
     say = {"accept": st.success, "reject": st.error}.get(word, st.warning)
     say(f"**{shell.escape(_verdict_label(word))}** · {shell.escape(_score_summary(last))}")
     if content := _picture(watched, last):
-        _image(content, SIDE, f"{last['name']}: {_verdict_label(word)}")
-    st.caption(shell.escape(last["name"]))
+        _image(content, SIDE, f"{last.name}: {_verdict_label(word)}")
+    st.caption(shell.escape(last.name))
 
 
 def _counts(shift: WatchSession, job_id: str) -> None:
@@ -128,18 +128,18 @@ def _counts(shift: WatchSession, job_id: str) -> None:
     shell.show_causes(shift.causes)
 
 
-def _stopped(watched: FolderWatch, stopped: Sequence[Facts]) -> None:
+def _stopped(watched: FolderWatch, stopped: Sequence[Inspection]) -> None:
     """Show the latest photos that were not accepted."""
     if not stopped:
         return
     st.markdown("**Latest photos not accepted**")
     strip = st.container(horizontal=True, gap="small")
-    for facts in stopped:
+    for row in stopped:
         with strip.container(width=SMALL):
-            word = str(facts["verdict"])
-            if content := _picture(watched, facts):
-                _image(content, SMALL, f"{facts['name']}: {_verdict_label(word)}")
-            st.caption(f"{shell.escape(_verdict_label(word))}  \n{shell.escape(facts['name'])}")
+            label = _verdict_label(row.verdict)
+            if content := _picture(watched, row):
+                _image(content, SMALL, f"{row.name}: {label}")
+            st.caption(f"{shell.escape(label)}  \n{shell.escape(row.name)}")
 
 
 def _interrupted(watch: InterruptedWatch) -> None:
@@ -168,11 +168,11 @@ def _ended(watched: FolderWatch) -> None:
             st.caption(f"Stopped: {shell.escape(watches.in_words(watched.shift))}.")
 
 
-def _picture(watched: FolderWatch, facts: Facts) -> bytes | None:
+def _picture(watched: FolderWatch, row: Inspection) -> bytes | None:
     if watched.shift is None:
         return None
     inspector = watched.shift.watch.inspector
-    return watches.picture(inspector.digest, str(facts["digest"]), str(facts["path"]), SIDE, inspector)
+    return watches.picture(inspector.digest, row.digest, row.path, SIDE, inspector)
 
 
 def _image(content: bytes, side: int, alt: str) -> None:
@@ -185,9 +185,8 @@ def _verdict_label(word: str) -> str:
     return f"{VERDICT_SYMBOLS[word]} {VERDICT_PHRASES[word].capitalize()}"
 
 
-def _score_summary(facts: Facts) -> str:
+def _score_summary(row: Inspection) -> str:
     """The score with its limit, the defect type, or the reason."""
-    score, kind = facts["score"], facts["kind"]
-    if not isinstance(score, float | int):
-        return str(facts["reason"])
-    return f"score {score:.3g}, limit {facts['reject']:.3g}{(f', {kind}' if kind else '')}"
+    if row.score is None:
+        return row.reason
+    return f"score {row.score:.3g}, limit {row.reject:.3g}{(f', {row.defect_type}' if row.defect_type else '')}"

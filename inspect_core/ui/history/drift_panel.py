@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.audit.changes import describe_entry
 from inspect_core.audit.entry import LogEntry
-from inspect_core.audit.inspections import REJECT, Inspection
+from inspect_core.audit.inspections import REJECT, LoggedInspection
 from inspect_core.plots import history_plots as plots
 from inspect_core.spc.drift import EVERY
 from inspect_core.spc.drift_signals import NAMES, REFERENCE, DriftSignals, SignalAlarm
@@ -39,7 +39,7 @@ def signals(selection: Selection) -> None:
     if not followed.levels:
         st.info(f"Drift signals appear after {REFERENCE} inspected parts; there are {len(inspected)} so far.")
         return
-    when = np.array([local(part.time).replace(tzinfo=None) for part in inspected], "datetime64[ms]")
+    when = np.array([local(part.moment).replace(tzinfo=None) for part in inspected], "datetime64[ms]")
     for name in (name for name in NAMES if name in followed.levels):
         signal_alarms = [alarm for alarm in alarms if alarm.signal == name]
         positions, levels = (np.array(column) for column in zip(*followed.levels[name], strict=True))
@@ -51,14 +51,16 @@ def signals(selection: Selection) -> None:
         charts.show(drawn, key=f"drift_{name}", alt=f"{NAMES[name]}: {len(signal_alarms)} alarms.")
 
 
-def _alarm_sentence(alarms: Sequence[SignalAlarm], inspections: Sequence[Inspection], selection: Selection) -> str:
+def _alarm_sentence(
+    alarms: Sequence[SignalAlarm], inspections: Sequence[LoggedInspection], selection: Selection
+) -> str:
     """When a signal left first, at which part, and the last change before it."""
     first = alarms[0]
     part = inspections[first.position]
-    before = next((entry for entry in selection.changes if entry.time <= part.time.isoformat()), None)
+    before = next((entry for entry in selection.changes if entry.time <= part.time), None)
     after = f" Last change before it: {_change(before)}." if before is not None else ""
     more = f" {len(alarms) - 1} more alarms since." if len(alarms) > 1 else ""
-    return f"{first.words} First alarm at {part.name}, {local(part.time):%Y-%m-%d %H:%M}.{after}{more}"
+    return f"{first.words} First alarm at {part.name}, {local(part.moment):%Y-%m-%d %H:%M}.{after}{more}"
 
 
 def _change(entry: LogEntry) -> str:
@@ -66,7 +68,9 @@ def _change(entry: LogEntry) -> str:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Updating drift signals…")
-def _run_signals(numbers: tuple[int, ...], _found: Sequence[Inspection]) -> tuple[DriftSignals, list[SignalAlarm]]:
+def _run_signals(
+    numbers: tuple[int, ...], _found: Sequence[LoggedInspection]
+) -> tuple[DriftSignals, list[SignalAlarm]]:
     """Followed once for the same entries of the log."""
     signals = DriftSignals(_good_scores(_found[0].recipe))
     alarms = []

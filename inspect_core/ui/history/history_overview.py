@@ -1,17 +1,19 @@
 """The shift at a glance: counts, scores over time, defect types with pictures, what another limit would have done."""
 
+import math
+
 import numpy as np
 import streamlit as st
 from PIL import Image
 
-from inspect_core.audit.inspections import NOTCH, Inspection, counts, defect_types, verdicts_at_limits
+from inspect_core.audit.inspections import NOTCH, LoggedInspection, counts, defect_types, verdicts_at_limits
 from inspect_core.datasets.folders import resolve_allowed_path
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.line.common_cause import Remark, common_causes
+from inspect_core.line.common_cause import common_causes
 from inspect_core.line.html_page import webp
 from inspect_core.line.plot_range import MOST, is_plottable, omitted_sentence
-from inspect_core.line.watch_session import MOST_REMARKS
+from inspect_core.line.watch_session import MOST_COMPARED
 from inspect_core.plots import history_plots as plots
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
@@ -40,25 +42,24 @@ def at_a_glance(selection: Selection) -> None:
     _pictures(inspections)
 
 
-def picture(inspection: Inspection, side: int) -> bytes | None:
+def picture(inspection: LoggedInspection, side: int) -> bytes | None:
     """The inspected photo, reduced, as WebP; None when it is no longer where the log says, or was changed."""
     return _picture(inspection.path, inspection.digest, side) if inspection.path else None
 
 
-def in_words(inspection: Inspection) -> str:
+def in_words(inspection: LoggedInspection) -> str:
     """Verdict, score and limit in a line."""
     score = "" if inspection.score is None else f", score {inspection.score:.4g}"
-    limit = "" if inspection.reject is None else f", limit {inspection.reject:.4g}"
+    limit = "" if math.isnan(inspection.reject) else f", limit {inspection.reject:.4g}"
     return f"{VERDICT_PHRASES[inspection.verdict]}{score}{limit}"
 
 
-def causes(inspections: list[Inspection]) -> list[str]:
+def causes(inspections: list[LoggedInspection]) -> list[str]:
     """What the latest parts have in common that may stop them all."""
-    latest = reversed(inspections[:MOST_REMARKS])
-    return common_causes(Remark(part.photo_deviation, part.region_x, part.region_y) for part in latest)
+    return common_causes(reversed(inspections[:MOST_COMPARED]))
 
 
-def _counts(inspections: list[Inspection]) -> None:
+def _counts(inspections: list[LoggedInspection]) -> None:
     shell.show_causes(causes(inspections), "Latest parts: ")
     st.markdown(f"**{pluralise(len(inspections), 'part')} inspected**")
     verdict_tiles.show(counts(inspections), "history")
@@ -67,12 +68,12 @@ def _counts(inspections: list[Inspection]) -> None:
         st.caption(f"Counts include operator overrides: {overrides_text}. Loupe's original verdicts are kept.")
 
 
-def _scores(inspections: list[Inspection]) -> None:
+def _scores(inspections: list[LoggedInspection]) -> None:
     plotted, scores, limits, unit, left_out = series(inspections)
     if not plotted:
         st.caption(shell.escape(left_out))
         return
-    when = np.array([local(inspection.time).replace(tzinfo=None) for inspection in plotted], "datetime64[ms]")
+    when = np.array([local(inspection.moment).replace(tzinfo=None) for inspection in plotted], "datetime64[ms]")
     words, names = [inspection.final_verdict for inspection in plotted], [inspection.name for inspection in plotted]
     st.markdown("**Scores over time**")
     drawn = plots.scores_over_time(when, scores, words, limits, names, charts.current_theme(), unit=unit)
@@ -86,7 +87,7 @@ def _scores(inspections: list[Inspection]) -> None:
     st.caption(" ".join(notes))
 
 
-def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray, np.ndarray, str, str]:
+def series(inspections: list[LoggedInspection]) -> tuple[list[LoggedInspection], np.ndarray, np.ndarray, str, str]:
     """Those with a score and limits, the first one first; their scores (n,), limits (n, 2), the axis title, and
     a sentence on those that cannot be drawn.
 
@@ -95,12 +96,12 @@ def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray,
     complete = [
         inspection
         for inspection in reversed(inspections)
-        if inspection.score is not None and None not in (inspection.review, inspection.reject)
+        if inspection.score is not None and not math.isnan(inspection.review + inspection.reject)
     ]
     drawn = [
         inspection
         for inspection in complete
-        if is_plottable(inspection.score or 0.0, inspection.review or 0.0, inspection.reject or 0.0)
+        if is_plottable(inspection.score or 0.0, inspection.review, inspection.reject)
     ]
     left_out = omitted_sentence(len(complete) - len(drawn))
     scores = np.array([inspection.score for inspection in drawn], float)
@@ -111,7 +112,7 @@ def series(inspections: list[Inspection]) -> tuple[list[Inspection], np.ndarray,
     return drawn, scores / scale, limits / scale[:, None], "score ÷ limit", left_out
 
 
-def _types(inspections: list[Inspection]) -> None:
+def _types(inspections: list[LoggedInspection]) -> None:
     st.markdown("**Defect types of parts not accepted**")
     types = defect_types(inspections)
     if not types:
@@ -124,7 +125,7 @@ def _types(inspections: list[Inspection]) -> None:
         st.caption(f"{len(types) - MOST_TYPES} rarer types are not shown.")
 
 
-def _pictures(inspections: list[Inspection]) -> None:
+def _pictures(inspections: list[LoggedInspection]) -> None:
     """Show the latest part of each type that can still be shown, in the order of the bars."""
     strip = st.container(horizontal=True, gap="small")
     types = defect_types(inspections)
@@ -137,14 +138,14 @@ def _pictures(inspections: list[Inspection]) -> None:
         st.caption("No images: the log does not record where these photos are stored.")
 
 
-def examples(parts: list[Inspection], *, most: int) -> list[tuple[Inspection, bytes]]:
+def examples(parts: list[LoggedInspection], *, most: int) -> list[tuple[LoggedInspection, bytes]]:
     """Up to `most` different photos that still exist, the latest first; only a few are tried."""
     tried = list({inspection.digest: inspection for inspection in parts[: 4 * most]}.values())
     pictures = ((inspection, picture(inspection, 2 * SIDE)) for inspection in tried)
     return [(inspection, content) for inspection, content in pictures if content is not None][:most]
 
 
-def _notches(inspections: list[Inspection]) -> None:
+def _notches(inspections: list[LoggedInspection]) -> None:
     st.markdown("**Effect of a different limit**")
     by_step = verdicts_at_limits(inspections)
     columns = {word: [by_step[step][word] for step in STEPS] for word in ("accept", "review", "reject")}

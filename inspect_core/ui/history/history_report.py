@@ -1,5 +1,6 @@
 """Downloads of the selection on History: a table for a spreadsheet, and one HTML page that opens without a network."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -9,7 +10,7 @@ import streamlit as st
 
 from inspect_core.audit.changes import describe_entry
 from inspect_core.audit.entry import LogEntry
-from inspect_core.audit.inspections import Inspection, counts, defect_types, verdicts_at_limits
+from inspect_core.audit.inspections import LoggedInspection, counts, defect_types, verdicts_at_limits
 from inspect_core.audit.life_cycle import approval
 from inspect_core.audit.log import AuditLog
 from inspect_core.line.html_page import page
@@ -96,7 +97,7 @@ def html_of(selection: Selection) -> str:
     )
 
 
-def _recipes(inspections: Sequence[Inspection]) -> str:
+def _recipes(inspections: Sequence[LoggedInspection]) -> str:
     """The versions that inspected these parts, each with its state and who gave it."""
     products = {inspection.recipe: inspection.product for inspection in inspections}
     with AuditLog.open() as log:
@@ -108,7 +109,7 @@ def _change(entry: LogEntry) -> list[str]:
     return [entry.time[:19], entry.user, entry.kind, describe_entry(entry), reason, entry.product, entry.recipe[:12]]
 
 
-def _line(inspection: Inspection) -> list[str | float | None]:
+def _line(inspection: LoggedInspection) -> list[str | float | None]:
     override = inspection.override
     operator = (
         ["", "", ""]
@@ -116,17 +117,18 @@ def _line(inspection: Inspection) -> list[str | float | None]:
         else [inspection.final_verdict, override.user, str(override.facts.get("reason"))]
     )
     recorded = [getattr(inspection, name) for name in OF_INSPECTION]
-    return [inspection.number, inspection.time.isoformat(timespec="milliseconds"), *recorded, *operator]
+    return [inspection.number, inspection.moment.isoformat(timespec="milliseconds"), *recorded, *operator]
 
 
-def _cells(inspection: Inspection) -> list[str]:
+def _cells(inspection: LoggedInspection) -> list[str]:
     operator = (
         ""
         if inspection.override is None
         else f"{VERDICT_PHRASES[inspection.final_verdict]}: {inspection.override.facts.get('reason')}"
     )
-    score, limit = ("" if value is None else f"{value:.4g}" for value in (inspection.score, inspection.reject))
-    when = inspection.time.isoformat(sep=" ")[:19]
+    score = "" if inspection.score is None else f"{inspection.score:.4g}"
+    limit = "" if math.isnan(inspection.reject) else f"{inspection.reject:.4g}"
+    when = inspection.moment.isoformat(sep=" ")[:19]
     return [
         when,
         inspection.name,
@@ -139,13 +141,13 @@ def _cells(inspection: Inspection) -> list[str]:
     ]
 
 
-def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
+def _drawn_scores(inspections: list[LoggedInspection]) -> tuple[str, str]:
     """The figure, and a sentence on the parts left out of it; each may be ""."""
     drawn, scores, limits, unit, left_out = series(inspections)
     if not drawn:
         return "", left_out
-    first = drawn[0].time
-    hours = [(inspection.time - first).total_seconds() / 3600 for inspection in drawn]
+    first = drawn[0].moment
+    hours = [(inspection.moment - first).total_seconds() / 3600 for inspection in drawn]
     words = [inspection.final_verdict for inspection in drawn]
     names = [""] * len(drawn)
     figure = plots.scores_over_time(np.array(hours), scores, words, limits, names, LIGHT, unit=unit)
@@ -155,7 +157,7 @@ def _drawn_scores(inspections: list[Inspection]) -> tuple[str, str]:
     return svg(figure, LIGHT, width=1100, height=340, legend=140), left_out
 
 
-def _notches(inspections: list[Inspection]) -> tuple[list[str], list[list[str]]]:
+def _notches(inspections: list[LoggedInspection]) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of the table of other limits."""
     by_step = verdicts_at_limits(inspections)
     rows = [[name, *(f"{by_step[step][word]:,}" for word in ALL_VERDICTS)] for step, name in STEPS.items()]

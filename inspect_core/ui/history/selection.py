@@ -7,7 +7,7 @@ import streamlit as st
 
 from inspect_core.audit import inspections
 from inspect_core.audit.entry import INSPECTION, LogEntry
-from inspect_core.audit.inspections import Inspection
+from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
@@ -35,7 +35,7 @@ class Selection:
     were read.
     """
 
-    inspections: list[Inspection]
+    inspections: list[LoggedInspection]
     changes: list[LogEntry]
     words: str
     head: tuple[int, str]
@@ -85,9 +85,9 @@ def choose(log: AuditLog) -> Selection:
     return Selection(chosen, changes, filters_text, head, len(inspections) == MAX_INSPECTIONS)
 
 
-def last_inspection(log: AuditLog) -> Inspection | None:
+def last_inspection(log: AuditLog) -> LoggedInspection | None:
     """The latest inspection of all. Raises LogError."""
-    return next((inspections.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
+    return next((LoggedInspection.of_entry(entry) for entry in log.entries(kind=INSPECTION, newest=1)), None)
 
 
 def show_empty_log() -> None:
@@ -101,11 +101,11 @@ def show_empty_log() -> None:
         st.switch_page("pages/batch.py")
 
 
-def show_no_matches(last: Inspection | None) -> None:
+def show_no_matches(last: LoggedInspection | None) -> None:
     """For an empty selection: when the last inspection was."""
     when = ""
     if last is not None:
-        when = f" The last inspection was on {local(last.time):%Y-%m-%d at %H:%M}, {shell.escape(last.product)}."
+        when = f" The last inspection was on {local(last.moment):%Y-%m-%d at %H:%M}, {shell.escape(last.product)}."
     st.info(f"No inspections match.{when} Choose a longer period or remove filters.", icon=":material/filter_alt_off:")
 
 
@@ -132,7 +132,7 @@ def _period(row) -> tuple[datetime | None, datetime | None, str]:
 @st.cache_resource(max_entries=3, show_spinner="Reading the log…")
 def _read(
     name: str, head: tuple[int, str], since: datetime | None, until: datetime | None, _log: AuditLog
-) -> tuple[list[Inspection], list[LogEntry]]:
+) -> tuple[list[LoggedInspection], list[LogEntry]]:
     """Read once for each state of the log, identified by name and head."""
     recorded = inspections.read(_log, since=since, until=until, most=MAX_INSPECTIONS)
     return recorded, inspections.other_entries(_log, since=since, until=until, most=MAX_INSPECTIONS)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspect_core.audit import changes as of_log
 from inspect_core.audit.changes import override
-from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, Inspection
+from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, LoggedInspection
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.ui.history.history_overview import in_words, picture
@@ -23,7 +23,7 @@ TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 
 
-def _matching(inspections: Sequence[Inspection]) -> Sequence[Inspection]:
+def _matching(inspections: Sequence[LoggedInspection]) -> Sequence[LoggedInspection]:
     """The parts whose name holds what is typed, that of the entry so numbered first; all where nothing is."""
     text = st.text_input(
         "Find a part", key="history_part", placeholder="name of a photo or entry", width=BESIDE
@@ -36,7 +36,7 @@ def _matching(inspections: Sequence[Inspection]) -> Sequence[Inspection]:
 
 def parts(selection: Selection) -> None:
     """Show one part with its picture, at first the latest not accepted, above the page of a table to choose from."""
-    inspections: Sequence[Inspection] = selection.inspections
+    inspections: Sequence[LoggedInspection] = selection.inspections
     if len(inspections) > ON_A_PAGE:
         inspections = _matching(inspections)
     if not inspections:
@@ -48,7 +48,7 @@ def parts(selection: Selection) -> None:
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
     st.dataframe(
         {
-            "Time": [local(inspection.time).replace(tzinfo=None) for inspection in shown],
+            "Time": [local(inspection.moment).replace(tzinfo=None) for inspection in shown],
             "Part": [inspection.name for inspection in shown],
             "Verdict": [
                 f"{VERDICT_SYMBOLS[inspection.final_verdict]} {VERDICT_PHRASES[inspection.final_verdict]}"
@@ -85,7 +85,7 @@ def _choose(key: str, numbers: list[int]) -> None:
     st.session_state[_CHOSEN] = numbers[rows[0]] if rows else None
 
 
-def _show(inspection: Inspection) -> None:
+def _show(inspection: LoggedInspection) -> None:
     row = st.container(horizontal=True, gap="medium", border=True)
     with row.container(width=PICTURE):
         content = picture(inspection, PICTURE)
@@ -109,7 +109,7 @@ def _show(inspection: Inspection) -> None:
         _override(inspection)
 
 
-def _why_missing(inspection: Inspection) -> str:
+def _why_missing(inspection: LoggedInspection) -> str:
     if not inspection.digest:
         return "the photo could not be read"
     if not inspection.path:
@@ -117,7 +117,7 @@ def _why_missing(inspection: Inspection) -> str:
     return "the photo is no longer at the recorded path, or the file there has changed"
 
 
-def _heatmap(inspection: Inspection) -> bytes | None:
+def _heatmap(inspection: LoggedInspection) -> bytes | None:
     """The photo with its heatmap, reduced; None where its recipe is not saved here."""
     path = saved_recipes.find(inspection.recipe)
     with shell.errors_shown(ValueError, OSError):
@@ -126,7 +126,7 @@ def _heatmap(inspection: Inspection) -> bytes | None:
     return None
 
 
-def _override(inspection: Inspection) -> None:
+def _override(inspection: LoggedInspection) -> None:
     with st.form(f"override-{inspection.number}", clear_on_submit=True):
         options: list[VerdictWord] = [word for word in (ACCEPT, REVIEW, REJECT) if word != inspection.final_verdict]
         key = f"override_verdict-{inspection.number}"
@@ -148,7 +148,7 @@ def _override(inspection: Inspection) -> None:
         st.rerun()
 
 
-def _operator(inspection: Inspection) -> str:
+def _operator(inspection: LoggedInspection) -> str:
     return (
         "" if inspection.override is None else f"{inspection.override.user}: {inspection.override.facts.get('reason')}"
     )

@@ -14,7 +14,6 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read, read_bytes
-from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.line.batch import photos_of
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
@@ -41,6 +40,7 @@ from inspect_core.ui.inspect import (
 from inspect_core.ui.photo_source import TYPES, folder_at
 from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import Reason
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
@@ -342,7 +342,7 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     product_check = settings.product_check(product)
     verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
-    differs = verdict.reason in (EMPTY, SHADED)
+    differs = verdict.decided_by in (Reason.EMPTY, Reason.SHADED)
     notes.append(f"To review: {verdict.reason} than in any good part." if differs else None)
     box = None
     if (patch := settings.framed_patch) is not None and patch[0] == position:

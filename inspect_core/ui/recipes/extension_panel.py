@@ -17,8 +17,8 @@ from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read
+from inspect_core.inspection import Inspection
 from inspect_core.line.photo_inspection import inspect_photo, inspect_photos
-from inspect_core.line.result_row import ResultRow
 from inspect_core.line.verdict_changes import VerdictChanges
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto
@@ -36,7 +36,7 @@ from inspect_core.tuning.recipe_extension import (
 )
 from inspect_core.ui import label_question, result_cache, saved_recipes, shell
 from inspect_core.ui.photo_source import fingerprint, folder_at
-from inspect_core.verdict import OTHER_PRODUCT, VERDICT_PHRASES
+from inspect_core.verdict import VERDICT_PHRASES
 from inspect_core.whole_part.product_check import STOP
 
 MOST = 5000
@@ -190,7 +190,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
 
 
 def _described(
-    candidate: Candidate, photo: TeachingPhoto | None, row: ResultRow, *, is_tested: bool
+    candidate: Candidate, photo: TeachingPhoto | None, row: Inspection, *, is_tested: bool
 ) -> tuple[str, bool]:
     """What is known of a photo, and whether it is chosen to begin with: never a known defect, another product,
     or a part that the recipe rejected and a person accepted.
@@ -199,8 +199,7 @@ def _described(
     can be; is_tested: whether it is a test photo.
     """
     words = [candidate.words]
-    is_foreign = row.reason == OTHER_PRODUCT
-    if is_foreign:
+    if row.is_stopped:
         words.append("shows another product, so it is not ticked")
     elif row.score is not None:
         words.append(f"score {row.score:.3g}, {VERDICT_PHRASES[row.verdict]}")
@@ -214,12 +213,12 @@ def _described(
         words.append("a test photo, which leaves the test photos")
     is_defect = candidate.defective or (photo is not None and photo.label != GOOD)
     is_learned = photo is not None and photo.subset in LEARNED_FROM
-    is_doubtful = is_foreign or candidate.overridden or row.score is None
+    is_doubtful = row.is_stopped or candidate.overridden or row.score is None
     return "; ".join(filter(None, words)), not (is_defect or is_learned or is_doubtful)
 
 
 @st.cache_data(max_entries=5000, show_spinner=False)
-def _judged(path: str, written: int, digest: str, _recipe: Recipe) -> ResultRow:
+def _judged(path: str, written: int, digest: str, _recipe: Recipe) -> Inspection:
     """What a recipe makes of a photo, its product check stopping what it takes for another product."""
     return inspect_photo(_strict(digest, _recipe), Path(path).name, Path(path)).row
 
