@@ -1,7 +1,8 @@
 """Dataclasses as bytes without pickle: the length of a JSON text, the text, then arrays as safetensors.
 
-Everything but numbers, texts and lists is a JSON object of one entry, which says what it is. What is read is checked
-against the types of the fields.
+Everything but numbers, texts and lists is a JSON object of one entry, which says what it is; a dataclass holds its
+fields by name. What is read is checked against their types, and a field that a file of an earlier version lacks has its
+default.
 """
 
 import json
@@ -47,7 +48,7 @@ def pack(value: Any) -> bytes:
             return {"array": array(np.asarray(item))}
         if (names := _names(type(item))) is None:
             return item
-        return {type(item).__name__: [plain(getattr(item, name)) for name in names]}
+        return {type(item).__name__: {name: plain(getattr(item, name)) for name in names}}
 
     text = json.dumps(plain(value)).encode()
     content = safetensors.numpy.save({str(i): values for i, values in enumerate(arrays)})
@@ -86,12 +87,12 @@ def unpack(content: bytes, kinds: Iterable[type]) -> Any:
                 return {whole(name): whole(member) for name, member in inner}
             case "tuple":
                 return tuple(whole(member) for member in inner)
-        values = [whole(member) for member in inner]
+        values = {name: whole(member) for name, member in inner.items()}
         if is_dataclass(makers[kind]):
-            for name, member in zip(_names(makers[kind]) or (), values, strict=True):
+            for name, member in values.items():
                 if not is_of(member, _hints(makers[kind])[name]):
                     raise ValueError(f"{name} of {kind} is {member!r:.60}")
-        return makers[kind](*values)
+        return makers[kind](**values)
 
     return whole(value)
 

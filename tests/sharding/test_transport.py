@@ -1,10 +1,12 @@
 """What a worker is told, and what is kept of its answers: everything, to the bit."""
 
+import json
 import pickle
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
 from inspect_core.images.alignment import Alignment, ValueRange
@@ -87,3 +89,21 @@ def test_other_bytes_are_refused(content: bytes) -> None:
 def test_only_what_is_named_is_made() -> None:
     with pytest.raises(KeyError, match="Range"):
         unpack(pack(ValueRange(0.0, 1.0)), KINDS)
+
+
+def test_a_field_that_was_not_written_has_its_default() -> None:
+    """And one that a later version wrote is refused: a file is never read by the order of its fields."""
+    notes, first_field = pack(PhotoNotes(damaged={"b": "lost"})), fields(PhotoNotes)[0].name
+    length = int.from_bytes(notes[:8], "little")
+    document = json.loads(notes[8 : 8 + length])
+    (written,) = document.values()
+    del written[first_field]
+    assert vars(unpack(_as_packed(document), KINDS)) == vars(PhotoNotes(damaged={"b": "lost"}))
+    written["of a later version"] = 1
+    with pytest.raises(KeyError, match="later"):
+        unpack(_as_packed(document), KINDS)
+
+
+def _as_packed(document: dict) -> bytes:
+    text = json.dumps(document).encode()
+    return len(text).to_bytes(8, "little") + text + safetensors.numpy.save({})
