@@ -230,7 +230,7 @@ def learned(product: Path, small_backbone, tmp_path_factory: pytest.TempPathFact
         accepted = {name: value for name, value in parameters.items() if name in known_parameters(method)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            study = Study(
+            study = Study.from_photos(
                 photos, small_backbone, store, method=method, grid=(8, 12), nearest=method == "pca", parameters=accepted
             ).fit()
             product_check = train_product_check(

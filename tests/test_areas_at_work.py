@@ -25,11 +25,13 @@ AREAS = InspectionAreas((IGNORED, InspectionArea("stricter", ((0.6, 0.6), (0.9, 
 @pytest.fixture(scope="module")
 def study(product, small_backbone, tmp_path_factory):
     store = FeatureStore(tmp_path_factory.mktemp("areas"), limit=2**28)
-    return Study(split(scan(product), seed=0), small_backbone, store, parameters={"k": 8}, grid=(16, 16)).fit()
+    return Study.from_photos(
+        split(scan(product), seed=0), small_backbone, store, parameters={"k": 8}, grid=(16, 16)
+    ).fit()
 
 
 def test_all_judge_alike(study, small_backbone, tmp_path, monkeypatch):
-    scored = study.results.with_areas(AREAS)
+    scored = study.scored.with_areas(AREAS)
     recipe = save(study.recipe(areas=AREAS), tmp_path / "r.zip")
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: small_backbone)
     photos = [photo for photo in scored.photos if photo.subset != "calibration"]

@@ -49,7 +49,9 @@ def fit_on(product, tmp_path, monkeypatch):
     def study(device: torch.device, method: str) -> Study:
         parameters = {name: value for name, value in SMALL.items() if name in known_parameters(method)}
         store = FeatureStore(tmp_path / device.type)
-        return Study(scan(product), network(device), store, method=method, grid=GRID, parameters=parameters).fit()
+        return Study.from_photos(
+            scan(product), network(device), store, method=method, grid=GRID, parameters=parameters
+        ).fit()
 
     return study
 

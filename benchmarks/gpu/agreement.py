@@ -16,7 +16,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 
 TOLERANCE = 1e-3
 """Largest relative difference of a score: that of METHODS, section 6, for the distances of few photos. The networks
@@ -44,14 +44,14 @@ def methods_agree(device: str, setting: GpuSetting, clock: Clock) -> dict[str, d
     return figures
 
 
-def _fitted(photos: Split, method: str, device: str, store: Path) -> tuple[Study, float]:
+def _fitted(photos: Split, method: str, device: str, store: Path) -> tuple[FittedStudy, float]:
     began = time.perf_counter()
     backbone, taps = with_taps((method,), "efficientnet_lite0", device=device)
-    study = Study(photos, backbone, FeatureStore(store), method=method, taps=taps).fit()
+    study = Study.from_photos(photos, backbone, FeatureStore(store), method=method, taps=taps).fit()
     return study, time.perf_counter() - began
 
 
-def _compared(here: tuple[Study, float], there: tuple[Study, float]) -> dict[str, float]:
+def _compared(here: tuple[FittedStudy, float], there: tuple[FittedStudy, float]) -> dict[str, float]:
     scores = [study.scores().astype(float) for study, _ in (here, there)]
     words = [
         [study.default_limits().verdict(float(score)) for score in values]

@@ -76,7 +76,7 @@ def rates(backbone: Backbone, photos: Sequence[PhotoFile], store: FeatureStore) 
     what was busy meanwhile.
     """
     order = Split(tuple(photos[:TAUGHT]), (), tuple(photos[TAUGHT : TAUGHT + 10]))
-    study = Study(order, backbone, store, method="mahalanobis").fit()
+    study = Study.from_order(order, backbone, store, method="mahalanobis").fit()
     inspector = LoadedRecipe(study.recipe(), backbone)
     named = [(sample.name, sample.path) for sample in photos]
     first = named[: 2 * backbone.at_once]

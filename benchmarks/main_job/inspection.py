@@ -70,8 +70,10 @@ def candidates(setting: Setting) -> dict:
     results = {"measured_on": machine(), "threads": torch.get_num_threads()}
     photos = taught(setting)
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
-        fitted = Study(photos, backbone, FeatureStore(folder), method=methods, taps=taps, grid=(side, side)).fit()
-        views = fitted.results.views
+        fitted = Study.from_photos(
+            photos, backbone, FeatureStore(folder), method=methods, taps=taps, grid=(side, side)
+        ).fit()
+        views = fitted.scored.views
         photo_features = [fitted.extractor.features(read(path).pixels) for path in _in_turn(photos.test)[:4]]
     for number in range(setting.repeats + 2):
         features = photo_features[number % len(photo_features)]

@@ -39,7 +39,9 @@ def figures() -> dict:
     with tempfile.TemporaryDirectory(prefix="loupe-line-") as folder:
         for name in (*METHODS, LOOSE):
             backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
-            study = Study(taught(FULL), backbone, FeatureStore(Path(folder) / "store"), method=name, taps=taps).fit()
+            study = Study.from_photos(
+                taught(FULL), backbone, FeatureStore(Path(folder) / "store"), method=name, taps=taps
+            ).fit()
             recipe = study.recipe()
             path = Path(folder) / name
             parity = export(recipe, path, check_images=find_photos(recipe).paths)

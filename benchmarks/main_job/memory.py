@@ -83,7 +83,7 @@ def teach(folder: Path, setting: Setting) -> dict:
         done("network")
         session.extract()
         done("extract")
-        session.fit()
+        session = session.fit()
         done("fit")
         session.recipe(product="part")
         done("limit")

@@ -29,7 +29,7 @@ from inspect_core.scoring.anomaly_map import largest_area, regions
 from inspect_core.study import scored_photos
 from inspect_core.study.evaluation import counts_sentence_for
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.ui import fitted_product
 from inspect_core.ui.bench import pixels
@@ -112,7 +112,7 @@ def move_live(scored: ScoredPhotos, repeats: int, view: int = 0) -> dict:
     return timed(move, repeats=min(repeats, len(scored.views[view].stops) - 1 - WARM_UP), warm_up=WARM_UP)
 
 
-def move_on_page(fitted: Study, repeats: int, *, by_hand: bool) -> dict:
+def move_on_page(fitted: FittedStudy, repeats: int, *, by_hand: bool) -> dict:
     """All that Inspect computes when the live parameter moves: limits, scores, verdicts, map, and what is sent.
 
     by_hand: whether the limit was set by hand, so that it is carried over. scoring_passes: how often a move computes
@@ -186,7 +186,7 @@ def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
     return timed(move, repeats=repeats)
 
 
-def preview(fitted: Study, runs: int) -> dict:
+def preview(fitted: FittedStudy, runs: int) -> dict:
     """A move of γ, M or σ: the heatmap of the shown photo, then scores, limits and verdicts of all, by folds, then the
     fit of all good photos.
 
@@ -218,7 +218,7 @@ def preview(fitted: Study, runs: int) -> dict:
     return results
 
 
-def _fit_all(fitted: Study, run: PreviewRun) -> None:
+def _fit_all(fitted: FittedStudy, run: PreviewRun) -> None:
     fitted.with_parameters(run.parameters).fit(run.report)
 
 
@@ -231,10 +231,10 @@ def _other_stops(scored: ScoredPhotos, view: int = 0) -> Iterator[int]:
     return (stop for stop in scored.views[view].stops if stop != scored.views[view].start)
 
 
-def _moved(fitted: Study) -> dict[str, dict[str, float]]:
+def _moved(fitted: FittedStudy) -> dict[str, dict[str, float]]:
     """The values of each move by its name."""
     if fitted.method == "kernel_pca":
-        return {"preview": {"sigma": 1.5 * fitted.results.views[0].detector.kernel.sigma}}
+        return {"preview": {"sigma": 1.5 * fitted.scored.views[0].detector.kernel.sigma}}
     return {f"preview_{M}": {"gamma": 2.0, "M": M} for M in FEATURES}
 
 
@@ -249,7 +249,7 @@ def _in_folds(setting: Setting) -> Split:
 @contextmanager
 def _fitted(
     setting: Setting, side: int, method: str, photos: Split | None = None, tolerances: Tolerances | None = None
-) -> Iterator[Study]:
+) -> Iterator[FittedStudy]:
     """A fitted study whose feature store lives as long as the block."""
     with tempfile.TemporaryDirectory(prefix="loupe-features-") as folder:
         photos, store = photos or all_shown(setting), FeatureStore(folder)

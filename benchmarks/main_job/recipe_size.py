@@ -17,7 +17,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.recipe_io import recipe_file
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 
 MB = 10**6
 
@@ -41,7 +41,7 @@ def on_grid(setting: Setting, side: int) -> dict:
         }
 
 
-def effect(full: Study, rounded: Study) -> dict:
+def effect(full: FittedStudy, rounded: FittedStudy) -> dict:
     """Changes of image and patch scores, relative to float32; rank correlation; photos whose verdict changes."""
     before = full.scores()
     after = rounded.scores()
@@ -61,18 +61,17 @@ def effect(full: Study, rounded: Study) -> dict:
     }
 
 
-def _rounded(full: Study) -> Study:
+def _rounded(full: FittedStudy) -> FittedStudy:
     """The same study with its factors in 16 bits; every photo is scored anew."""
-    other = full.with_parameters({})
     old = full.scored
     views = [replace(view, detector=view.detector.rounded()) for view in old.views]
-    other.scored = ScoredPhotos(views, old.grid, old.size)
+    scored = ScoredPhotos(views, old.grid, old.size)
     for photo in old.photos:
-        other.scored = other.scored.with_photo(photo, full.features(photo))
-    return other
+        scored = scored.with_photo(photo, full.features(photo))
+    return replace(full, scored=scored)
 
 
-def _saved(recipe: Recipe, path: Path, fitted: Study, setting: Setting) -> dict:
+def _saved(recipe: Recipe, path: Path, fitted: FittedStudy, setting: Setting) -> dict:
     """Its size as a folder and as a zip, and whether it gives the study's scores to the bit when opened again."""
     recipe_file.save(recipe, path)
     recipe_file.save(recipe, path.with_suffix(".zip"))

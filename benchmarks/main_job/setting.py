@@ -82,7 +82,7 @@ def study(
     """An unfitted study of `photos` on a side x side grid."""
     parameters = {"k": setting.k} if method == "mahalanobis" else {}
     order = {"method": method, "parameters": parameters, "grid": (side, side), "tolerances": tolerances}
-    return Study(photos, network(setting), store, **order)
+    return Study.from_photos(photos, network(setting), store, **order)
 
 
 def with_head(setting: Setting) -> Backbone:

@@ -83,7 +83,7 @@ def sample_part(setting: Setting) -> dict:
             watch.start()
             session.extract()
             watch.lap("extract")
-            session.fit()
+            session = session.fit()
             watch.lap("fit")
             train_product_check(session.extractor.backbone, session.split.train, session.split.calibration)
             watch.lap("guard")

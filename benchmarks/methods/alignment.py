@@ -135,8 +135,10 @@ def _times(learned: Alignment, photo: np.ndarray) -> dict:
 def figures(folder: Path, store: FeatureStore, alignment: Alignment | None) -> dict:
     """The localized detector at its defaults."""
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0")
-    study = Study(split(scan(folder), seed=0, blind=True), backbone, store, taps=taps, alignment=alignment).fit()
-    evaluation = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
+    study = Study.from_photos(
+        split(scan(folder), seed=0, blind=True), backbone, store, taps=taps, alignment=alignment
+    ).fit()
+    evaluation = evaluate_photos(study.scored, study.default_limits(), truth_masks(study.scored))
     return {
         "image_auroc": evaluation.image_auroc, "pixel_auroc": evaluation.pixel_auroc, "aupro": evaluation.aupro,
         "not_located": len(study.not_located),

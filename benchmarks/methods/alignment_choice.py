@@ -22,7 +22,7 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NoAlignment
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.scoring.metrics import auroc
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, TeachingConfig
 from inspect_core.tuning.alignment_training import try_alignment
 from inspect_core.tuning.teaching import teach
@@ -53,9 +53,9 @@ def figures(name: str, photos: Split, store: FeatureStore) -> dict:
     return results
 
 
-def judged(study: Study) -> dict[str, float]:
+def judged(study: FittedStudy) -> dict[str, float]:
     """Image AUROC over the test photos, with how many of either label are not located."""
-    scored = study.results
+    scored = study.scored
     good, defect = (scored.scores()[scored.of_subset("test") & chosen] for chosen in scored.good_and_defect())
     lost = [sample.label == GOOD for sample in study.order.photos.test if sample.name in study.not_located]
     above = np.full(len(lost), np.inf)

@@ -79,7 +79,7 @@ def without(photos: Split, names: frozenset[str]) -> Split:
 
 def fitted(photos: Split, backbone: Backbone, taps: list, store: FeatureStore, **parameters: float) -> dict:
     """Image AUROC, and the shares of defects accepted and of good photos not accepted under the default limits."""
-    study = Study(photos, backbone, store, method=LOOSE, taps=taps, parameters=parameters).extract()
+    study = Study.from_photos(photos, backbone, store, method=LOOSE, taps=taps, parameters=parameters).extract()
     views = [study.fit_view(number) for number in range(len(study.methods))]
     views = [replace(view, selected_stops=(view.start,)) for view in views]
     scored = ScoredPhotos(views, study.extractor.grid, backbone.size)

@@ -91,7 +91,7 @@ def figures(folders: dict[str, Path]) -> dict:
         order = TeachingConfig(name, Split(fit, (), photos.test, groups=photos.groups), tolerances=DEFAULT_TOLERANCES)
         backbone, taps = order.network(("mahalanobis",))
         store = FeatureStore(workspace.root() / "features")
-        study = Study(order, backbone, store, taps=taps, method="mahalanobis").fit()
+        study = Study.from_order(order, backbone, store, taps=taps, method="mahalanobis").fit()
         inspector = LoadedRecipe(study.recipe(), backbone)
         good = [sample for sample in photos.test if sample.label == GOOD]
         runs = {fault: run_of(inspector, good, fault, seed=0) for fault in ("lamp", "lens")}

@@ -30,7 +30,7 @@ from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, 
 from inspect_core.scoring.limits import limits_from_good
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 from inspect_core.tuning.place import PLACED, place_of
 
 LEFT, SHOWN, DEFECTS = 20, 100, 60
@@ -97,15 +97,17 @@ def case(
     """The figures of one draw by detector."""
     methods = methods_in(detectors)
     backbone, taps = with_taps(methods, "efficientnet_lite0")
-    study = Study(photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=tolerances).fit()
+    study = Study.from_photos(
+        photos, backbone, store, method=methods, taps=taps, seed=seed, tolerances=tolerances
+    ).fit()
     place = place_of(study)
-    masks = truth_masks(study.results)
+    masks = truth_masks(study.scored)
     results = {name: _figures(study, methods, name, masks) for name in detectors}
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": results}
 
 
-def _figures(study: Study, methods: Sequence[str], detector: str, masks: list[np.ndarray | None]) -> dict:
-    scored = study.results.of_views([methods.index(name) for name in methods_of(detector)])
+def _figures(study: FittedStudy, methods: Sequence[str], detector: str, masks: list[np.ndarray | None]) -> dict:
+    scored = study.scored.of_views([methods.index(name) for name in methods_of(detector)])
     scores = scored.scores().astype(float)
     setting = scored.calibration_scores().astype(float)
     good, defect = scored.good_and_defect()

@@ -24,7 +24,7 @@ def figures(folder: Path, detector: str, store: FeatureStore) -> dict:
     """Photos, flips and the largest difference of a score, beside the largest allowed."""
     samples = scan(folder)
     backbone, taps = with_taps(methods_of(detector), "efficientnet_lite0", device="cpu")
-    recipe = Study(samples, backbone, store, method=detector, taps=taps).fit().recipe()
+    recipe = Study.from_photos(samples, backbone, store, method=detector, taps=taps).fit().recipe()
     with tempfile.TemporaryDirectory(prefix="loupe-parity-") as place:
         photos = [sample.path for sample in (*samples.good, *samples.defects)]
         parity = export(recipe, Path(place) / "line", check_images=photos)

@@ -28,7 +28,7 @@ from inspect_core.scoring.local_scale import sum_error_maps
 from inspect_core.scoring.metrics import auroc
 from inspect_core.scoring.overlap_counts import OverlapCounts
 from inspect_core.study.evaluation_scores import truth_masks
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
 from inspect_core.whole_part.product_check import OFF
@@ -43,7 +43,7 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     photos = split_to_teach(scan(folder), blind=True)
     order = TeachingConfig.at_own_shape(folder.name, photos, product_check=OFF)
     study = teach(order, store, ignore_progress).study
-    errors = [study.results.errors(i) for i in range(len(study.photos))]
+    errors = [study.scored.errors(i) for i in range(len(study.photos))]
     good = [photo for photo in study.photos if photo.label == "good" and photo.subset == "test"][:AGAIN]
     repeats = {name: [_again(study, photo, name) for photo in good] for name in ("", *SHIFTS)}
     figures = {"detector": study.method, "good": len(good)}
@@ -52,9 +52,9 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     return figures
 
 
-def _maps(study: Study, keeps: float) -> Maps:
+def _maps(study: FittedStudy, keeps: float) -> Maps:
     """From the errors of a photo under each view, at all stops, to its map; keeps: the share of the scale's reach."""
-    scored = study.results
+    scored = study.scored
     values = [view.value(study.live) for view in scored.views]
     scales = [scored.scale(i, value) for i, value in enumerate(values)]
     scales = [scale and replace(scale, reach=keeps * scale.reach) for scale in scales]
@@ -67,17 +67,17 @@ def _maps(study: Study, keeps: float) -> Maps:
     return map_of
 
 
-def _again(study: Study, photo, name: str) -> list[np.ndarray]:
+def _again(study: FittedStudy, photo, name: str) -> list[np.ndarray]:
     """Errors of a photo, changed in the way of this name."""
     pixels = read(photo.path, photo.depth).pixels
     if name:
         pixels = CHANGES[name](pixels, np.random.default_rng(0))
     features = study.extractor.features(pixels, study.extractor.place(pixels))
-    return sweep_errors([(view, view.stops) for view in study.results.views], [features])[0]
+    return sweep_errors([(view, view.stops) for view in study.scored.views], [features])[0]
 
 
-def _figures(study: Study, errors: list, repeats: dict[str, list], map_of: Maps) -> dict:
-    scored, area = study.results, study.live[AREA]
+def _figures(study: FittedStudy, errors: list, repeats: dict[str, list], map_of: Maps) -> dict:
+    scored, area = study.scored, study.live[AREA]
     maps = [map_of(photo_errors) for photo_errors in errors]
     scores = np.array([image_score(anomaly_map, area=area) for anomaly_map in maps], float)
     setting = scores[scored.setters()]

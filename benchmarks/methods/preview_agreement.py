@@ -17,7 +17,7 @@ from inspect_core.datasets.splitting import Split, split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.progress import ignore_progress
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.teaching import teach
@@ -44,16 +44,16 @@ def main() -> None:
                 write(options.name, figures, measured_on=measured_on)
 
 
-def compared(study: Study, move: dict[str, float]) -> dict[str, float]:
+def compared(study: FittedStudy, move: dict[str, float]) -> dict[str, float]:
     """How the preview of a move differs from the fit."""
-    view = next(i for i, view in enumerate(study.results.views) if view.definition.refit_parameters)
+    view = next(i for i, view in enumerate(study.scored.views) if view.definition.refit_parameters)
     sample = PatchSample.from_study(study, view=view)
     run = PreviewRun(move, study.photos, 0, study.live)
     run.work(lambda: sample)
     if run.error:
         raise ValueError(run.error)
     fit = study.with_parameters(move).fit()
-    of_fit = {**fit.live, "q": fit.results.stop_of("q", run.live["q"])}
+    of_fit = {**fit.live, "q": fit.scored.stop_of("q", run.live["q"])}
     scores = run.scored.scores(**run.live).astype(float), fit.scores(**of_fit).astype(float)
     limits = run.scored.default_limits(**run.live), fit.default_limits(**of_fit)
     words = [[limit.verdict(score) for score in row] for limit, row in zip(limits, scores, strict=True)]
@@ -66,7 +66,7 @@ def compared(study: Study, move: dict[str, float]) -> dict[str, float]:
     }
 
 
-def _taught(photos: Split, detector: str, store: FeatureStore) -> Study:
+def _taught(photos: Split, detector: str, store: FeatureStore) -> FittedStudy:
     order = TeachingConfig("part", photos, "efficientnet_lite0", method=detector, product_check=OFF)
     return teach(order, store, ignore_progress).study
 

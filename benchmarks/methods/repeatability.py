@@ -30,7 +30,7 @@ from inspect_core.scoring.limits import limits_from_good
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 from inspect_core.tuning.comparison_result import CANDIDATES, FIXED, LOOSE
 from inspect_core.tuning.place import PLACED, place_of
 
@@ -119,14 +119,16 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     results = {}
     changed = []
     for name, tolerances in (("none", None), ("careful", DEFAULT_TOLERANCES)):
-        study = Study(photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances).fit()
+        study = Study.from_photos(
+            photos, backbone, store, method=methods, taps=taps, seed=0, tolerances=tolerances
+        ).fit()
         changed = changed or [photo for pool in enumerate(CHANGES.items()) for photo in _changed(study, good, *pool)]
         results[name] = _figures(study, good, changed, tolerances)
     place = place_of(study)
     return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "tolerances": results}
 
 
-def _changed(study: Study, good: list, number: int, named: tuple[str, Change]) -> list:
+def _changed(study: FittedStudy, good: list, number: int, named: tuple[str, Change]) -> list:
     """(photo, features) of the good parts, changed one way."""
     pairs = []
     for i, sample in enumerate(good[:AGAIN]):
@@ -138,16 +140,16 @@ def _changed(study: Study, good: list, number: int, named: tuple[str, Change]) -
     return pairs
 
 
-def _figures(study: Study, good: list, changed: list, tolerances: Tolerances | None) -> dict:
-    with_changed = study.results
-    masks = truth_masks(study.results)
+def _figures(study: FittedStudy, good: list, changed: list, tolerances: Tolerances | None) -> dict:
+    with_changed = study.scored
+    masks = truth_masks(study.scored)
     for photo, features in changed:
         with_changed = with_changed.with_photo(photo, features)
     names = [sample.name for sample in good[:AGAIN]]
     results = {}
     for detector in CANDIDATES:
         which = [study.methods.index(name) for name in methods_of(detector)]
-        unchanged = study.results.of_views(which)
+        unchanged = study.scored.of_views(which)
         every = with_changed.of_views(which)
         at = {photo.name: float(score) for photo, score in zip(every.photos, every.scores(), strict=True)}
         setting = unchanged.calibration_scores().astype(float)

@@ -161,10 +161,10 @@ def real(count: int, workers: list[int]) -> dict:
             session = study(FULL, photos, SIDE, store)
             session = session if pool is None else with_workers(session, OnWorkers(pool))
             began = time.perf_counter()
-            session.fit()
+            session = session.fit()
             seconds = time.perf_counter() - began
             bits = hashlib.sha256(session.scores().tobytes())
-            for values in session.results.views[0].detector.arrays().values():
+            for values in session.scored.views[0].detector.arrays().values():
                 bits.update(values.numpy().tobytes())
             if pool is None:
                 results["plain_s"] = seconds
@@ -180,7 +180,7 @@ def real(count: int, workers: list[int]) -> dict:
 
 def with_workers(session, workers: OnWorkers):
     """The same study by workers."""
-    return type(session)(
+    return session.from_photos(
         session.split, session.extractor.backbone, session.store, method=session.method,
         parameters=session.order.parameters, grid=session.extractor.grid, workers=workers,
     )  # fmt: skip
@@ -190,7 +190,7 @@ def sample_moments() -> tuple[np.ndarray, np.ndarray]:
     """Mean (h, w, k) and factor (h w, k, k) of every place of the sample part, float32."""
     with tempfile.TemporaryDirectory(prefix="features-") as features:
         fitted = study(FULL, taught(FULL), SIDE, FeatureStore(features)).fit()
-    detector = fitted.results.views[0].detector
+    detector = fitted.scored.views[0].detector
     k = detector.mean.shape[-1]
     return detector.mean.numpy(), detector.cholesky.reshape(-1, k, k).numpy()
 

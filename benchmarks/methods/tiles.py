@@ -25,7 +25,7 @@ from inspect_core.runtime.json_record import to_table
 from inspect_core.scoring.anomaly_map import SIGMA, to_pixels
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 from sample_data.make import panel
 
 SMALLEST = 20
@@ -36,15 +36,15 @@ SQUASHED = {"squashed to 256": (256, (32, 32)), "squashed to 512": (512, (64, 64
 
 def taught(
     photos: Split, store: FeatureStore, *, side: int = 256, grid=(32, 32), tiles: TilePlan | None = None
-) -> Study:
+) -> FittedStudy:
     """The localized detector at its defaults."""
     backbone, taps = with_taps(("mahalanobis",), "efficientnet_lite0", size=(side, side))
-    return Study(photos, backbone, store, grid=grid, taps=taps, tiles=tiles).fit()
+    return Study.from_photos(photos, backbone, store, grid=grid, taps=taps, tiles=tiles).fit()
 
 
-def figures(study: Study) -> dict:
+def figures(study: FittedStudy) -> dict:
     """How well good and defective panels are told apart, and where the defects are."""
-    evaluation = evaluate_photos(study.results, study.default_limits(), truth_masks(study.results))
+    evaluation = evaluate_photos(study.scored, study.default_limits(), truth_masks(study.scored))
     counts = evaluation.counts
     return {
         "image_auroc": evaluation.image_auroc,
@@ -58,7 +58,7 @@ def figures(study: Study) -> dict:
     }
 
 
-def times(study: Study, paths: list[Path]) -> dict:
+def times(study: FittedStudy, paths: list[Path]) -> dict:
     """Milliseconds of a verdict, of its steps by themselves, and of the whole over their sum."""
     extractor = study.extractor
     recipe = study.recipe()

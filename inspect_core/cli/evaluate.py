@@ -19,7 +19,7 @@ from inspect_core.scoring.verdict_rule import NO_FLAGS, Flags
 from inspect_core.study.evaluation import figures, outcomes, score_test_photos, unscored_counts
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.tuning.comparison_report import CSV_BEGINS, HTML_BEGINS, figures_of, html_of, lines_of, table_of
 from inspect_core.tuning.detector_comparison import compare
 from inspect_core.tuning.teaching import teach
@@ -97,7 +97,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
-def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
+def _sentence(study: FittedStudy, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
     """What the suggested limits do at the live values, in parts; without other good photos, to their own."""
     limits = study.default_limits()
     defect, flags = evaluated.defect, Flags(never_accepted=evaluated.never_accepted)
@@ -105,7 +105,7 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
     same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))
     if same_parts_set_limit:
         good, good_flags = study.calibration_scores(), NO_FLAGS
-        unscored = [*unscored, *(photo for photo in study.results.unscored if photo.subset == "calibration")]
+        unscored = [*unscored, *(photo for photo in study.scored.unscored if photo.subset == "calibration")]
     known = {
         "found_up_to": evaluated.hit_limits[defect],
         "good_flags": good_flags,
@@ -115,9 +115,9 @@ def _sentence(study: Study, evaluated: EvaluationScores, unscored: Sequence[Unsc
     return counts_sentence(counts, limit_set_on_these=same_parts_set_limit)
 
 
-def _moves(study: Study, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
+def _moves(study: FittedStudy, values: list[int] | None) -> tuple[list[dict[str, int]], str]:
     """The live values to measure at, and the name of the live parameter. Raises ValueError where it has none."""
-    name = study.results.views[0].live_parameter
+    name = study.scored.views[0].live_parameter
     if values and not name:
         raise ValueError(f"{study.method} has no live parameter; omit --ks")
     return ([{name: value} for value in values or [study.live[name]]] if name else [{}]), name

@@ -13,7 +13,7 @@ from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.limits import limit_for_overkill
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.study.evaluation import counts_sentence_for, forecast_sentence, found_up_to
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import ALONE, FUSED, MODES
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     )
     recipe = save_recorded(recipe, options.out, None, reason="fitted", user=who)
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
-    scored = study.results
+    scored = study.scored
     differ = study.differ(photo.name for photo in scored.photos)
     flags = Flags(never_accepted=scored.partly_out(scored.live[AREA]) | differ)
     sentence = counts_sentence_for(scored, study.scores(), limits, found_up_to(scored), flags)
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
-def _limits(study: Study, options: argparse.Namespace) -> Limits:
+def _limits(study: FittedStudy, options: argparse.Namespace) -> Limits:
     limit = options.limit
     if limit is None and options.overkill is not None:
         limit = limit_for_overkill(study.calibration_scores(), rate=options.overkill)

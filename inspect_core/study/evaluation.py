@@ -27,7 +27,7 @@ from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, Flags, rank
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.study_tasks import EvaluationTask
 from inspect_core.verdict import Limits
 
@@ -94,7 +94,7 @@ class Evaluation:
 
 
 def score_test_photos(
-    study: Study, samples: Sequence[PhotoFile], moves: Sequence[Live], report: Report = ignore_progress
+    study: FittedStudy, samples: Sequence[PhotoFile], moves: Sequence[Live], report: Report = ignore_progress
 ) -> list[EvaluationScores]:
     """What a fitted study makes of any number of other photos, at each of several live values.
 
@@ -102,7 +102,7 @@ def score_test_photos(
     ValueError for a value outside the fit, and whatever `report` raises to stop.
     """
     lives = [study.live | dict(move) for move in moves]
-    views = [replace(view, selected_stops=tuple(sorted(set(map(view.value, lives))))) for view in study.results.views]
+    views = [replace(view, selected_stops=tuple(sorted(set(map(view.value, lives))))) for view in study.scored.views]
     for live in lives:
         scored = study.at(live)
         for i, view in enumerate(views):

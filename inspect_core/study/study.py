@@ -1,7 +1,7 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from inspect_core.methods.fitted_method import (
     remarks,
     sweep_errors,
 )
+from inspect_core.methods.method import Parameters
 from inspect_core.methods.patch_sampling import PatchSampler
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.recipe import Recipe
@@ -41,24 +42,76 @@ from inspect_core.study.time_estimates import StepTimes
 from inspect_core.verdict import Limits
 
 
+@dataclass(frozen=True, eq=False)
 class Study:
-    """An order and a backbone: one detector fitted on the good photos, and every score that follows.
+    """An order with a backbone: what is fitted, on which photos, from which features; `fit` does it.
 
-    photos: a teaching config; or what `scan` found (split here by seed) or a Split, taught without tolerances where
-    `choices` name none. choices: fields of the order in place of its own. method: in place of the order's,
-    DEFAULT_METHOD where neither is named; a tuple: methods that are fitted one by one, to be compared. taps: for each
-    method those of the backbone's taps that it sees, None: all see all. nearest: repeat coarse taps instead of
-    interpolating; None follows the published backbone. workers: who processes the photos, with results equal to the
-    bit.
+    method: the detector, or a tuple of methods that are fitted one by one, to be compared; methods, parameters: by the
+    position of each; extractor: of the features that they see; area: the smallest that counts, in pixels of the map;
+    photo_features: the photos as they are read, with what is noted of each; fitting: what fits and scores; workers: who
+    processes the photos, with results equal to the bit.
 
     Photos that turn out damaged are left out and listed in `skipped` as (name, reason); `not_located` holds, by name,
-    why the part was not located in a photo. After `fit`, `scored` holds the calibration, validation and test photos.
-    Raises ValueError for no photo to learn from, an unknown method or parameter, and more memory than a fit may take.
+    why the part was not located in a photo.
     """
 
-    def __init__(
-        self,
-        photos: TeachingConfig | Dataset | Split,
+    order: TeachingConfig
+    store: FeatureStore
+    method: str | tuple[str, ...]
+    methods: tuple[str, ...]
+    parameters: tuple[Parameters, ...]
+    extractor: FeatureExtractor
+    area: int
+    photo_features: PhotoFeatures
+    fitting: StudyFitter
+    workers: Workers
+
+    @classmethod
+    def from_order(
+        cls,
+        order: TeachingConfig,
+        backbone: Backbone,
+        store: FeatureStore,
+        *,
+        method: str | tuple[str, ...] | None = None,
+        taps: Sequence[tuple[str, ...]] | None = None,
+        nearest: bool | None = None,
+        workers: Workers = IN_PROCESS,
+    ) -> "Study":
+        """A study of the photos of an order.
+
+        method: in place of the order's, DEFAULT_METHOD where neither is named. taps: for each method those of the
+        backbone's taps that it sees, None: all see all. nearest: repeat coarse taps instead of interpolating; None
+        follows the published backbone. Raises ValueError for no photo to learn from, an unknown method or parameter,
+        and more memory than a fit may take.
+        """
+        order = replace(order, method=method if isinstance(method, str) else order.method, tolerances=order.copied)
+        if not order.photos.train:
+            raise ValueError("no good photos for training; add good photos")
+        method = method or order.method or DEFAULT_METHOD
+        methods = methods_of(method) if isinstance(method, str) else method
+        parameters = parameters_of(methods, order.parameters, order.tiles)
+        nearest = published_with_nearest(backbone.name) if nearest is None else nearest
+        grid = order.grid if order.tiles is None else order.tiles.grid
+        looks = patch_feature_specs(methods, parameters, backbone, taps, order.seed)
+        extractor = FeatureExtractor(backbone, grid, looks, nearest, order.alignment, order.tiles)
+        area = extractor.default_area if order.area is None else order.area
+        if not 1 <= area <= (most := largest_area(extractor.map_size)):
+            raise ValueError(f"area is {area}, outside 1..{most} pixels of the map")
+        learned, shown = len(order.photos.train), len(order.scored)
+        copies = photos_per_original(order.tolerances)
+        workers.require(costs_of(methods, parameters, extractor, fit=learned * copies, shown=shown).memory)
+        keep = store.would_fit(extractor.bytes_per_photo * (learned + shown))
+        streamed = frozenset() if keep else frozenset(sample.name for sample in order.photos.train)
+        features = PhotoFeatures.here(extractor, store, streamed)
+        repeats = None if order.tolerances is None else replace(order.tolerances, copies=1)
+        fitting = StudyFitter(order, methods, parameters, features, repeats, workers)
+        return Study(order, store, method, methods, parameters, extractor, area, features, fitting, workers)
+
+    @classmethod
+    def from_photos(
+        cls,
+        photos: Dataset | Split,
         backbone: Backbone,
         store: FeatureStore,
         *,
@@ -67,45 +120,21 @@ class Study:
         nearest: bool | None = None,
         workers: Workers = IN_PROCESS,
         **choices: Any,
-    ):
-        order = photos
-        if isinstance(order, Dataset):
-            order = split(order, seed=choices.get("seed", TeachingConfig.seed))
-        if isinstance(order, Split):
-            order = TeachingConfig("part", order, backbone.name, size=backbone.size, tolerances=None)
-        order = replace(order, **choices, method=method if isinstance(method, str) else order.method)
-        order = replace(order, tolerances=order.copied)
-        self.order = order
-        self.split = order.photos
-        self.store = store
-        if not self.split.train:
-            raise ValueError("no good photos for training; add good photos")
-        self.method = method or order.method or DEFAULT_METHOD
-        self.methods = methods_of(self.method) if isinstance(self.method, str) else self.method
-        self.parameters = parameters_of(self.methods, order.parameters, order.tiles)
-        nearest = published_with_nearest(backbone.name) if nearest is None else nearest
-        grid = order.grid
-        looks = patch_feature_specs(self.methods, self.parameters, backbone, taps, order.seed)
-        if order.tiles is not None:
-            grid = order.tiles.grid
-        self.extractor = FeatureExtractor(backbone, grid, looks, nearest, order.alignment, order.tiles)
-        self.area = self.extractor.default_area if order.area is None else order.area
-        if not 1 <= self.area <= (most := largest_area(self.extractor.map_size)):
-            raise ValueError(f"area is {self.area}, outside 1..{most} pixels of the map")
-        fit, shown = len(self.split.train), len(order.scored)
-        looks = photos_per_original(order.tolerances)
-        costs = costs_of(self.methods, self.parameters, self.extractor, fit=fit * looks, shown=shown)
-        self.scored: ScoredPhotos | None = None
-        self.tried: list[Tried] = []
-        self._exact: tuple[dict[str, int], ScoredPhotos] | None = None
-        keep = store.would_fit(self.extractor.bytes_per_photo * (fit + shown))
-        streamed = frozenset() if keep else frozenset(sample.name for sample in self.split.train)
-        self.photo_features, self.workers = PhotoFeatures.here(self.extractor, store, streamed), workers
-        workers.require(costs.memory)
-        repeat_tolerances = None if order.tolerances is None else replace(order.tolerances, copies=1)
-        self.fitting = StudyFitter(
-            order, self.methods, self.parameters, self.photo_features, repeat_tolerances, workers
-        )
+    ) -> "Study":
+        """A study of photos as scanned (split here by seed) or as split, without tolerances unless `choices` name them.
+
+        choices: fields of the order; the others as of `from_order`, which raises ValueError.
+        """
+        if isinstance(photos, Dataset):
+            photos = split(photos, seed=choices.get("seed", TeachingConfig.seed))
+        order = TeachingConfig("part", photos, backbone.name, size=backbone.size, tolerances=None)
+        order = replace(order, **choices)
+        return cls.from_order(order, backbone, store, method=method, taps=taps, nearest=nearest, workers=workers)
+
+    @property
+    def split(self) -> Split:
+        """The photos, by what each is for."""
+        return self.order.photos
 
     def extract(
         self, progress: Report | None = None, cancelled: Cancel | None = None, *, embed: bool = False
@@ -130,12 +159,12 @@ class Study:
         *,
         trying: Trying | None = None,
         expected: StepTimes | None = None,
-    ) -> "Study":
-        """Fit the detector on the good photos and score all others.
+    ) -> "FittedStudy":
+        """Fit the detector on the good photos and score all others; this study stays as it is.
 
         Extracts first what was not extracted. Without calibration photos, those of the fit take their place, in folds,
         each scored by a detector fitted to the other folds. trying: asked for more photos made from those that set
-        limits, which are scored like these and kept in `tried`. expected: `expected` with these, for the progress.
+        limits, which are scored like these and are in `tried`. expected: `expected` with these, for the progress.
         Same seed, same machine: the same model to the bit.
         """
         report = partial(report_progress, progress, cancelled)
@@ -148,12 +177,11 @@ class Study:
         views = crossing.views(stage(report, read / all_of_it, learnt / all_of_it))
         crossed = expected.cross_fit / max(expected.cross_fit + expected.score, 1e-9)
         step = stage(report, learnt / all_of_it, 1.0)
-        self.scored, self.tried = crossing.score(views, self.area, step, trying, crossed=crossed)
-        self._exact = None
+        scored, tried = crossing.score(views, self.area, step, trying, crossed=crossed)
         self.photo_features.inputs.clear()
-        if self.scored.photos and isinstance(self.method, str):
-            self.scored.scores()  # photos that cannot be judged raise here, not on the bench
-        return self
+        if scored.photos and isinstance(self.method, str):
+            scored.scores()  # photos that cannot be judged raise here, not on the bench
+        return self._fitted(scored, tried)
 
     def expected(self, made: int = 0) -> StepTimes:
         """What the steps of the fit are expected to take; made: photos that are tried."""
@@ -165,20 +193,6 @@ class Study:
         """The method at this position alone, fitted on these photos, by default those to fit."""
         samples = self.split.train if samples is None else samples
         return self.fitting.views(samples, report, numbers=[number])[0]
-
-    def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
-        """The fitted study of one detector, of methods fitted one by one here; nothing is computed again.
-
-        backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
-        detector alone. Raises ValueError for a method that was not fitted here on such features.
-        """
-        positions = [self.methods.index(name) for name in methods_of(method)]
-        other = self.with_method(method, backbone, taps)
-        if other.extractor.keys != tuple(self.extractor.keys[i] for i in positions):
-            raise ValueError(f"{method} was not fitted on the features of {backbone.name}; create a separate study")
-        other.scored = self.results.of_views(positions)
-        other.tried = [(photo, [errors[i] for i in positions]) for photo, errors in self.tried]
-        return other
 
     def with_method(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "Study":
         """An unfitted study of the same photos by one detector; backbone, taps: of `TeachingConfig.network`."""
@@ -196,6 +210,11 @@ class Study:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         return other
 
+    def _fitted(self, scored: ScoredPhotos, tried: Sequence[Tried]) -> "FittedStudy":
+        return FittedStudy(
+            **{field.name: getattr(self, field.name) for field in fields(Study)}, scored=scored, tried=tried
+        )
+
     def _like(
         self,
         backbone: Backbone,
@@ -204,38 +223,100 @@ class Study:
         parameters: Mapping[str, float | None],
     ) -> "Study":
         """An unfitted study of the same photos, with what is known of each."""
-        other = Study(
-            self.order,
+        other = Study.from_order(
+            replace(self.order, parameters=parameters),
             backbone,
             self.store,
             method=method,
             taps=taps,
-            parameters=parameters,
             nearest=self.extractor.nearest_upsampling,
             workers=self.workers,
         )
         other.photo_features.notes.add(self.photo_features.notes)
         return other
 
+    def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
+        """(1, h, w, k) patch features of a photo by view, from the store, else from the network."""
+        stored = self.photo_features.stored(photo.digest)
+        if stored is not None:
+            return stored
+        return self.extractor.features(read(photo.path, photo.depth).pixels, photo.placement)
+
+    def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
+        """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
+        features = self.photo_features.features_of(sample)
+        return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
+
+    def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
+        """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
+
+        n is `count` or all. Raises Cancelled when `cancelled` returns True.
+        """
+        return self.patch_sampler(count, cancelled, view=view).rows()
+
+    def patch_sampler(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> PatchSampler:
+        """What drew those patches, which knows the photo of each, by its number among those to fit."""
+        return self.fitting.patch_sampler(self.split.train, count, view, partial(report_progress, None, cancelled))
+
+    @property
+    def depth(self) -> Depth | None:
+        """Bit depth of the photos it learned from, at which every photo is read; None takes any."""
+        return self.split.train[0].depth
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """(name, reason) of the photos that turned out damaged, by name."""
+        return sorted(self.photo_features.notes.damaged.items())
+
+    @property
+    def not_located(self) -> dict[str, str]:
+        """By name, why the part was not located in a photo."""
+        return self.photo_features.notes.not_located
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStudy(Study):
+    """A study, and what its fit found. scored: the calibration, validation and test photos under the fitted methods;
+    tried: photos that were made for a trial, with their errors by view.
+    """
+
+    scored: ScoredPhotos
+    tried: Sequence[Tried]
+    _exact: dict[tuple[tuple[str, int], ...], ScoredPhotos] = field(default_factory=dict)
+    """The photos at the live values that were asked for last and are not among those stored."""
+
+    def of_detector(self, method: str, backbone: Backbone, taps: Sequence[tuple[str, ...]]) -> "FittedStudy":
+        """The fitted study of one detector, of methods fitted one by one here; nothing is computed again.
+
+        backbone, taps: as `TeachingConfig.network` gives them for this detector. Equal to the bit to a study of that
+        detector alone. Raises ValueError for a method that was not fitted here on such features.
+        """
+        positions = [self.methods.index(name) for name in methods_of(method)]
+        other = self.with_method(method, backbone, taps)
+        if other.extractor.keys != tuple(self.extractor.keys[i] for i in positions):
+            raise ValueError(f"{method} was not fitted on the features of {backbone.name}; create a separate study")
+        tried = [(photo, [errors[i] for i in positions]) for photo, errors in self.tried]
+        return other._fitted(self.scored.of_views(positions), tried)
+
     def at(self, live: Mapping[str, int]) -> ScoredPhotos:
         """The scored photos with errors stored at these live values; missing ones are computed.
 
         Raises ValueError for a value outside the fit.
         """
-        scored = self.results
+        scored = self.scored
         if scored.has(live):
             return scored
         requested_live = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
-        if self._exact is None or self._exact[0] != requested_live:
+        moved = tuple(sorted(requested_live.items()))
+        if moved not in self._exact:
             views = [replace(view, selected_stops=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
             crossing.gather(ignore_progress)
             rescored, _ = crossing.score(views, self.area, ignore_progress)
-            self._exact = (
-                requested_live,
-                rescored.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas),
-            )
-        return self._exact[1]
+            self._exact.clear()
+            exact = rescored.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas)
+            self._exact[moved] = exact
+        return self._exact[moved]
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.
@@ -269,70 +350,35 @@ class Study:
             "quality": self.quality,
             "teaching": self.order.record(digests, chosen_taps(self.methods, self.extractor)),
         }
-        return build_recipe(self.order, self.extractor, self.results, scored, live, limits, **chosen)
+        return build_recipe(self.order, self.extractor, self.scored, scored, live, limits, **chosen)
 
     def errors(self, photo: ScoredPhoto) -> list[np.ndarray]:
         """(stops, h, w) float32 errors of a photo by view, as scored; computed for one added on the bench."""
         for position, known in enumerate(self.photos):
             if (known.name, known.digest) == (photo.name, photo.digest):
-                return self.results.errors(position)
-        return sweep_errors(self.results.seen_by(), [self.features(photo)])[0]
-
-    def features(self, photo: ScoredPhoto) -> tuple[Tensor, ...]:
-        """(1, h, w, k) patch features of a photo by view, from the store, else from the network."""
-        stored = self.photo_features.stored(photo.digest)
-        if stored is not None:
-            return stored
-        return self.extractor.features(read(photo.path, photo.depth).pixels, photo.placement)
-
-    def scored_photo(self, sample: PhotoFile, part: str) -> tuple[ScoredPhoto, tuple[Tensor, ...]] | None:
-        """A photo of the study, and its (1, h, w, k) features for each view; None for a damaged one."""
-        features = self.photo_features.features_of(sample)
-        return None if features is None else (self.photo_features.photo(sample, part, self.split.groups), features)
-
-    def patch_sample(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> Tensor:
-        """(n, k) patches of the photos to fit as one view sees them, drawn evenly over the photos with the seed.
-
-        n is `count` or all. Raises Cancelled when `cancelled` returns True.
-        """
-        return self.patch_sampler(count, cancelled, view=view).rows()
-
-    def patch_sampler(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> PatchSampler:
-        """What drew those patches, which knows the photo of each, by its number among those to fit."""
-        return self.fitting.patch_sampler(self.split.train, count, view, partial(report_progress, None, cancelled))
+                return self.scored.errors(position)
+        return sweep_errors(self.scored.seen_by(), [self.features(photo)])[0]
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
         """What an engineer should know of the fit at these live values, as `methods.fitted_method.remarks`."""
-        fitted = self.results.views, self.extractor, self.parameters
+        fitted = self.scored.views, self.extractor, self.parameters
         return remarks(*fitted, self.live | dict(live), photos=len(self.split.train))
-
-    @property
-    def results(self) -> ScoredPhotos:
-        """`scored`. Raises ValueError before the fit."""
-        if self.scored is None:
-            raise ValueError("nothing has been fitted yet; call fit first")
-        return self.scored
 
     @property
     def photos(self) -> tuple[ScoredPhoto, ...]:
         """The calibration and test photos, in the order of every score and map."""
-        return self.results.photos
+        return self.scored.photos
 
     @property
     def live(self) -> dict[str, int]:
         """The live parameters at their values to begin with, by name."""
-        return dict(self.results.live)
-
-    @property
-    def depth(self) -> Depth | None:
-        """Bit depth of the photos it learned from, at which every photo is read; None takes any."""
-        return self.split.train[0].depth
+        return dict(self.scored.live)
 
     @property
     def quality(self) -> QualityRange | None:
         """Range of the good photos that set limits, and of their copies; None where too few were read."""
         known, wider = self.photo_features.notes.quality, self.order.tolerances
-        setters = [self.photos[i].name for i in np.flatnonzero(self.results.setters())]
+        setters = [self.photos[i].name for i in np.flatnonzero(self.scored.setters())]
         quality_range = QualityRange.from_qualities([known[name] for name in setters if name in known])
         if quality_range is None or wider is None:
             return quality_range
@@ -346,13 +392,3 @@ class Study:
         known, quality_range = self.photo_features.notes.quality, self.quality
         reasons = (quality_range and name in known and quality_range.reason_to_review(known[name]) for name in names)
         return np.array([bool(reason) for reason in reasons], bool)
-
-    @property
-    def skipped(self) -> list[tuple[str, str]]:
-        """(name, reason) of the photos that turned out damaged, by name."""
-        return sorted(self.photo_features.notes.damaged.items())
-
-    @property
-    def not_located(self) -> dict[str, str]:
-        """By name, why the part was not located in a photo."""
-        return self.photo_features.notes.not_located

@@ -16,7 +16,7 @@ from inspect_core.images.shape import grid_of
 from inspect_core.methods.fitted_method import patch_feature_specs
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.runtime.progress import Report
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 
 MOST = 200
@@ -67,7 +67,7 @@ def _learned_for(order: TeachingConfig, report: Report) -> TeachingConfig:
     return replace(order, alignment=_learned(_evenly(order.photos.train, MOST), report, **bounds))
 
 
-def alignment_notes(study: Study) -> tuple[str, ...]:
+def alignment_notes(study: FittedStudy) -> tuple[str, ...]:
     """Notes on how parts lie, and which photos were left out."""
     if study.extractor.alignment is None:
         return ()

@@ -19,7 +19,7 @@ from inspect_core.methods.registry import (
 )
 from inspect_core.study.evaluation import Evaluation
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import place
 from inspect_core.tuning.synthetic_trial import is_better
@@ -135,7 +135,7 @@ class ComparisonRow:
     verdict_ms: float
     arrays_mb: float
     scored: ScoredPhotos
-    study: Study
+    study: FittedStudy
 
     @property
     def as_published(self) -> bool:

@@ -21,7 +21,7 @@ from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import decide_alignment
@@ -84,8 +84,8 @@ def _compared(
     methods = methods_in(detectors)
     backbone, taps = order.network(methods)
     with device_lock(backbone.device):
-        values = order.parameters_for(methods)
-        study = Study(order, backbone, store, taps=taps, workers=workers, method=methods, parameters=values)
+        for_methods = replace(order, parameters=order.parameters_for(methods))
+        study = Study.from_order(for_methods, backbone, store, taps=taps, workers=workers, method=methods)
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
         pasting = DefectPaster(study, order.setters, COMPARISON_DEFECTS if pasted else 0)
@@ -96,15 +96,15 @@ def _compared(
         read = share * expected.extract / expected.total
         study.extract(stage(report, 0.0, read))
         place = place_of(study)
-        study.fit(stage(report, read, share), trying=pasting.paste_defects, expected=expected)
+        study = study.fit(stage(report, read, share), trying=pasting.paste_defects, expected=expected)
         trial, tried = crossed_trial(study, pasting)
-        masks = truth_masks(study.results) if with_test_photos else None
-        timed = next((study.results.photos[i] for i in np.flatnonzero(study.results.setters())[:1]), None)
+        masks = truth_masks(study.scored) if with_test_photos else None
+        timed = next((study.scored.photos[i] for i in np.flatnonzero(study.scored.setters())[:1]), None)
         rows = []
         for number, detector in enumerate(detectors):
             report(share + (1 - share) * number / len(detectors), f"comparing: {title_of(detector)}")
             positions = [methods.index(name) for name in methods_of(detector)]
-            scored = study.results.of_views(positions).with_areas(order.areas)
+            scored = study.scored.of_views(positions).with_areas(order.areas)
             rows.append(
                 ComparisonRow(
                     detector,
@@ -117,17 +117,17 @@ def _compared(
                     study=study,
                 )
             )
-    notes = remarks(study.results.views, study.extractor, study.parameters, {}, photos=len(study.split.train))
+    notes = remarks(study.scored.views, study.extractor, study.parameters, {}, photos=len(study.split.train))
     candidates = Shortlist.from_budget(order.grid, order.parameters, budget=order.budget).candidates
     return Comparison(tuple(rows), trial.basis, bool(order.photos.validation), place, notes, candidates)
 
 
-def fitted(row: ComparisonRow) -> Study:
+def fitted(row: ComparisonRow) -> FittedStudy:
     """The study of one of the detectors compared, as it was fitted."""
     return row.study.of_detector(row.detector, *row.study.order.network(methods_of(row.detector)))
 
 
-def _fit_seconds(study: Study, positions: Sequence[int]) -> float:
+def _fit_seconds(study: FittedStudy, positions: Sequence[int]) -> float:
     """Seconds that fitting these methods of a study is expected to take, without the network."""
     places = math.prod(study.extractor.grid)
     return sum(
@@ -193,7 +193,7 @@ def _megabytes(view: FittedMethod) -> float:
     return sum(value.nelement() * value.element_size() for value in view.detector.arrays().values()) / 1e6
 
 
-def _verdict_ms(study: Study, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
+def _verdict_ms(study: FittedStudy, photo: ScoredPhoto, views: Sequence[FittedMethod]) -> float:
     """Median ms from a photo's file to its grid errors, without features that only other detectors need."""
     look_at = replace(study.extractor, looks=tuple(view.spec for view in views))
     took = []

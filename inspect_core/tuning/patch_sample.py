@@ -20,7 +20,7 @@ from inspect_core.methods.method import Detector, Patches, Workload
 from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.runtime.threads import cores, parallel_map
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 
 SECONDS = 8.0
 """How long the fits of all folds may take, by the forecast of the method: it decides how many folds there are."""
@@ -35,19 +35,21 @@ class PatchSample:
     of each patch; view: its position.
     """
 
-    study: Study
+    study: FittedStudy
     patches: Tensor
     numbers: Tensor
     view: int = 0
 
     @classmethod
-    def from_study(cls, study: Study, cancelled: Callable[[], bool] | None = None, *, view: int = 0) -> "PatchSample":
-        """The sample of an extracted study, as many patches as its method asks for.
+    def from_study(
+        cls, study: FittedStudy, cancelled: Callable[[], bool] | None = None, *, view: int = 0
+    ) -> "PatchSample":
+        """The sample of a study, as many patches as its method asks for.
 
         Needs no network if the store holds the photos' features. Raises Cancelled when `cancelled` returns True.
         """
         method = METHODS[study.methods[view]]
-        value = study.live.get(method.live_parameter, 0) if study.scored is not None else 0
+        value = study.live.get(method.live_parameter, 0)
         count = method.sample_size(study.parameters[view], value)
         sampler = study.patch_sampler(count, cancelled, view=view)
         return cls(study, sampler.rows(), sampler.numbers(), view)
@@ -71,7 +73,7 @@ class SampleFit:
     ) -> None:
         study, view = sample.study, sample.view
         self._sample, self._cancelled = sample, cancelled
-        self._method, self._parameters = METHODS[study.methods[view]], study.parameters[view] | dict(parameters)
+        self._method, self._parameters = METHODS[study.methods[view]], dict(study.parameters[view]) | dict(parameters)
         self.folds = self._folds()
         self._of_folds = parallel_map(self._gathered, self.folds)
         self._total = self._begun()

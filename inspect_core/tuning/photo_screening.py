@@ -127,7 +127,7 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             _note_second(findings_by_photo, second)
             order = decide_alignment(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
             order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
-            study = Study(order, backbone, store, taps=taps, method=SCREENING_METHODS)
+            study = Study.from_order(order, backbone, store, taps=taps, method=SCREENING_METHODS)
             study.extract(stage(report, 0.4, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):

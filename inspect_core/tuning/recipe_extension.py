@@ -29,7 +29,7 @@ from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.wording import join_first_names, pluralise
 from inspect_core.scoring.anomaly_map import AREA
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
@@ -155,7 +155,7 @@ def order_of(recipe: Recipe, teaching: TeachingRecord, photos: Split) -> Teachin
 
 def extend_recipe(
     task: ExtensionPlan, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS, **facts: Any
-) -> tuple[Recipe, Study]:
+) -> tuple[Recipe, FittedStudy]:
     """The recipe taught again, unsaved, with suggested limits, and its study; facts: author and reason.
 
     Equal to the bit to teaching the order from nothing. Known cases, defect types, areas and live values are kept;
@@ -183,7 +183,7 @@ def compare_with_previous(
     task: ExtensionPlan,
     old: LoadedRecipe,
     new: Recipe,
-    study: Study,
+    study: FittedStudy,
     inspections: Sequence[LoggedInspection] = (),
     report: Report = ignore_progress,
 ) -> tuple[VerdictChanges, list[str]]:

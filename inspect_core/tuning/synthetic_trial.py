@@ -21,7 +21,7 @@ from inspect_core.scoring.metrics import aupro, auroc
 from inspect_core.study.fitting import Made
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 
 COMPARISON_DEFECTS = 120
 """Synthetic defects that detectors are compared on."""
@@ -125,14 +125,14 @@ def is_better(qualities: np.ndarray, than: np.ndarray, *, tried: int = 1) -> boo
     return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - (1 - CONFIDENCE) / tried) * error)
 
 
-def crossed_trial(study: Study, pasting: DefectPaster) -> tuple[Trial, ScoredPhotos]:
+def crossed_trial(study: FittedStudy, pasting: DefectPaster) -> tuple[Trial, ScoredPhotos]:
     """The trial of a study fitted with `trying=pasting.made_of`, and its photos under all views at their start.
 
     Raises ValueError when none of the good photos can be read any more.
     """
     if pasting.count and not study.tried:
         raise ValueError(NO_READABLE_PHOTOS)
-    results = study.results
+    results = study.scored
     views = [replace(view, selected_stops=(view.start,)) for view in results.views]
     first = [view.stops.index(view.start) for view in results.views]
     chosen = results.setters() | results.of_subset("validation")

@@ -11,7 +11,7 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
@@ -37,7 +37,7 @@ class TeachingResult:
     photos, the fit and the limits.
     """
 
-    study: Study
+    study: FittedStudy
     detector_reason: str | None
     product_check: ProductCheck | None
     notes: tuple[str, ...]
@@ -53,18 +53,20 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     order = decide_alignment(order, report)
     report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
-    study, choice = by_defects or _unfitted(order, store, workers)
+    chosen, choice = by_defects or _unfitted(order, store, workers)
     learned = FITTED
     product_check, on_products = None, ()
-    with device_lock(study.extractor.backbone.device):
-        if study.scored is None:
-            expected, whole = _estimates(study)
-            study.extract(stage(report, 0.0, expected.extract / whole), embed=order.product_check != OFF)
-            if not isinstance(study.method, str):
-                study, choice = _by_place(order, study)
-                expected, whole = _estimates(study)
+    with device_lock(chosen.extractor.backbone.device):
+        if isinstance(chosen, FittedStudy):
+            study = chosen
+        else:
+            expected, whole = _estimates(chosen)
+            chosen.extract(stage(report, 0.0, expected.extract / whole), embed=order.product_check != OFF)
+            if not isinstance(chosen.method, str):
+                chosen, choice = _by_place(order, chosen)
+                expected, whole = _estimates(chosen)
             learned = expected.total / whole
-            study.fit(stage(report, expected.extract / whole, learned), expected=expected)
+            study = chosen.fit(stage(report, expected.extract / whole, learned), expected=expected)
         if order.product_check != OFF:
             product_check = train_product_check(
                 study.extractor.backbone,
@@ -156,5 +158,6 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
 def _study(order: TeachingConfig, method: str | tuple[str, ...], store: FeatureStore, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
-    values = order.parameters if isinstance(method, str) else order.parameters_for(methods)
-    return Study(order, backbone, store, taps=taps, workers=workers, method=method, parameters=values)
+    if not isinstance(method, str):
+        order = replace(order, parameters=order.parameters_for(methods))
+    return Study.from_order(order, backbone, store, taps=taps, workers=workers, method=method)

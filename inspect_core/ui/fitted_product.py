@@ -12,7 +12,7 @@ from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.wording import join_first_names
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui.taught_product import TaughtProduct, new_id
 from inspect_core.verdict import Limits
@@ -25,7 +25,11 @@ KEPT = "Kept from before: "
 
 
 def product_from_study(
-    product: str, study: Study, notes: tuple[str, ...] = (), product_check: ProductCheck | None = None, **known: Any
+    product: str,
+    study: FittedStudy,
+    notes: tuple[str, ...] = (),
+    product_check: ProductCheck | None = None,
+    **known: Any,
 ) -> TaughtProduct:
     """The product of a finished fit; known: further fields of it."""
 
@@ -34,13 +38,13 @@ def product_from_study(
 
     return TaughtProduct(
         product,
-        study.results,
+        study.scored,
         study.extractor,
         study,
         notes=notes,
         product_check=product_check,
         thumbnails=tuple(in_order(thumbnail, study.photos)),
-        without_score=unscored_pictures(study.results.unscored, study.extractor.alignment),
+        without_score=unscored_pictures(study.scored.unscored, study.extractor.alignment),
         **known,
     )
 
@@ -98,12 +102,12 @@ class LimitsByHand(NamedTuple):
 
 
 def refitted_in_place(
-    before: TaughtProduct, study: Study, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
+    before: TaughtProduct, study: FittedStudy, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
 ) -> TaughtProduct:
     """A product under another fit of its photos, otherwise as `refitted`; the one before stays for `undone`."""
     fitted = replace(
         before,
-        scored=study.results,
+        scored=study.scored,
         study=study,
         recipe=None,
         thumbnails=before.thumbnails[: len(study.photos)],

@@ -223,7 +223,7 @@ class PreviewRun:
                 self.done += 1
             remaining -= fold
         places = [everything.places[position] for position in range(len(self.photos))]
-        scored = everything.scored.reordered(places).with_unscored(study.results.unscored)
+        scored = everything.scored.reordered(places).with_unscored(study.scored.unscored)
         self._shown = replace(everything, scored=scored, places={i: i for i in range(len(places))})
         self.complete = True
 
@@ -235,7 +235,7 @@ class PreviewRun:
 
     def _under(self, sample: PatchSample, detector: Detector) -> _Shown:
         """No photos yet, to be scored under a fit of the sample."""
-        fitted, view = sample.study.results, sample.view
+        fitted, view = sample.study.scored, sample.view
         refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
         scored = fitted.under([*fitted.views[:view], refit, *fitted.views[view + 1 :]]).with_areas(self.areas)
         begin = refit.start if self.begin is None else self.begin
@@ -293,9 +293,9 @@ def fit_all(product: TaughtProduct, run: PreviewRun) -> None:
     """
     if product.is_saved:
         open_product_store.require_room()
-    study = product.own_study.with_parameters(run.parameters)
-    with device_lock(study.extractor.backbone.device):
-        study.fit(run.report)
+    unfitted = product.own_study.with_parameters(run.parameters)
+    with device_lock(unfitted.extractor.backbone.device):
+        study = unfitted.fit(run.report)
     name = run.scored.views[product.refit_view].live_parameter
     chosen = {} if (value := run.chosen(product.refit_view)) is None else {name: value}
     chosen |= run.moved(besides=name)

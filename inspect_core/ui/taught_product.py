@@ -26,7 +26,7 @@ from inspect_core.scoring.anomaly_map import AREA, default_area
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.tuning.patch_sample import PatchSample
@@ -50,7 +50,7 @@ class _Memo:
         self.has_reason: dict[str, bool] = {}
         self.sampling = threading.Lock()
 
-    def of_another_fit(self, study: Study) -> "_Memo":
+    def of_another_fit(self, study: FittedStudy) -> "_Memo":
         """What holds for another fit of the same photos as well: all but what their scores decide."""
         other = _Memo()
         for name in ("foreign", "read", "picture", "areas", "quality"):
@@ -89,7 +89,7 @@ class TaughtProduct:
     product: str
     scored: ScoredPhotos
     extractor: FeatureExtractor
-    study: Study | None = None
+    study: FittedStudy | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
     product_check: ProductCheck | None = None
@@ -119,7 +119,7 @@ class TaughtProduct:
         return None if self.recipe is None else self.recipe.depth
 
     @property
-    def own_study(self) -> Study:
+    def own_study(self) -> FittedStudy:
         """The study it comes from. Raises ValueError for a product from a recipe, whose photos are not available."""
         if self.study is None:
             raise ValueError(f"{self.product} was opened from a recipe, without its training photos")

@@ -21,7 +21,9 @@ shell.gate("live_app.py")
 def teach(method: str) -> taught_product.TaughtProduct:
     parts = split(scan(teaching_job.SAMPLES / "flange"), seed=0)
     backbone = load("efficientnet_lite0", size=(128, 128), device="cpu")
-    study = Study(parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16))
+    study = Study.from_photos(
+        parts, backbone, feature_store(), method=method, parameters=PARAMETERS[method], grid=(16, 16)
+    )
     return fitted_product.product_from_study(
         "flange",
         study.fit(),

@@ -19,7 +19,9 @@ expect.set_options(timeout=60_000)
 @pytest.fixture
 def address(serve, tmp_path, product, backbone, monkeypatch) -> str:
     """A server with one saved recipe, which may read the folder of the test."""
-    study = Study(scan(product), backbone, FeatureStore(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)).fit()
+    study = Study.from_photos(
+        scan(product), backbone, FeatureStore(tmp_path / "store"), parameters={"k": 8}, grid=(16, 16)
+    ).fit()
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
     (tmp_path / "ws" / "recipes").mkdir(parents=True)
     save(study.recipe(product="flange"), tmp_path / "ws" / "recipes" / "flange.zip")

@@ -108,7 +108,9 @@ def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, t
     parts, store = split(scan(moved), seed=0), FeatureStore(tmp_path / "store", limit=2**28)
     pixels = [read(sample.path).pixels for sample in parts.train]
     alignment = learn_alignment(pixels)
-    study = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=alignment).fit()
+    study = Study.from_photos(
+        parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=alignment
+    ).fit()
     assert len(study.not_located) <= 1
     recipe = study.recipe()
     for photo, score in zip(study.photos, study.scores(), strict=True):
@@ -120,8 +122,8 @@ def test_a_study_and_its_recipe_say_the_same_to_the_bit(moved, small_backbone, t
             for region in verdict.regions:
                 assert 0 <= region.box[0] < region.box[2] <= photo.placed.photo_size[1]
 
-    other = Study(
+    other = Study.from_photos(
         parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16), alignment=learn_alignment(pixels[:-2])
     )
-    plain = Study(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16))
+    plain = Study.from_photos(parts, small_backbone, store, parameters={"k": 8}, grid=(16, 16))
     assert len({study.extractor.keys, other.extractor.keys, plain.extractor.keys}) == 3

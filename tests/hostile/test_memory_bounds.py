@@ -163,7 +163,7 @@ def test_a_study_of_too_many_patches(product, network, tmp_path, method):
     photos = scan(product)
     tracemalloc.start()
     with pytest.raises(ValueError, match=SUM):
-        Study(photos, network, FeatureStore(tmp_path / "features"), method=method, grid=(5000, 5000))
+        Study.from_photos(photos, network, FeatureStore(tmp_path / "features"), method=method, grid=(5000, 5000))
     assert tracemalloc.get_traced_memory()[1] < 10 * MEGABYTE
     tracemalloc.stop()
 

@@ -67,7 +67,9 @@ def joined(unhurried, product, small_backbone, tmp_path_factory):
     store = FeatureStore(tmp_path_factory.mktemp("features"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return Study(scan(product), small_backbone, store, method=JOINED, parameters=parameters, grid=(8, 8)).fit()
+        return Study.from_photos(
+            scan(product), small_backbone, store, method=JOINED, parameters=parameters, grid=(8, 8)
+        ).fit()
 
 
 @every_method

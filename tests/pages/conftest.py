@@ -101,10 +101,9 @@ def flange(product, backbone, tmp_path_factory):
     from inspect_core.study.study import Study
     from inspect_core.tuning.product_check_training import train_product_check
 
-    study = Study(
+    study = Study.from_photos(
         scan(product), backbone, FeatureStore(tmp_path_factory.mktemp("store")), parameters={"k": 8}, grid=(16, 16)
-    )
-    study.fit()
+    ).fit()
     product_check = train_product_check(study.extractor.backbone, study.split.train, study.split.calibration)
     return fitted_product.product_from_study("flange", study, product_check=product_check)
 
@@ -120,7 +119,7 @@ def flange_under(flange):
         if detector not in made:
             learned, backbone = flange.study, flange.extractor.backbone
             options = {"method": detector, "parameters": parameters, "grid": (16, 16)}
-            study = Study(learned.split, backbone, learned.store, **options).fit()
+            study = Study.from_photos(learned.split, backbone, learned.store, **options).fit()
             made[detector] = fitted_product.product_from_study("flange", study, product_check=flange.product_check)
         return made[detector]
 

@@ -22,7 +22,7 @@ def part(flange):
 
     learned = flange.study
     photos, backbone = train_on_all(learned.split), flange.extractor.backbone
-    study = Study(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
+    study = Study.from_photos(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
     part = taught_product.TaughtProduct("flange <b>", study.scored.with_areas(AREAS), study.extractor, study=study)
     open_product_store.put(part)
     return part
@@ -74,7 +74,7 @@ def test_comparison_uses_what_the_product_was_taught_with(part):
 
     def asked(layers, parameters, method="mahalanobis"):
         options = {"method": method, "parameters": parameters, "taps": layers and [layers], "grid": (16, 16)}
-        study_again = Study(study.split, part.extractor.backbone, study.store, **options)
+        study_again = Study.from_photos(study.split, part.extractor.backbone, study.store, **options)
         order = replace(part, study=study_again, extractor=study_again.extractor).order()
         return order.taps, order.parameters
 

@@ -25,7 +25,7 @@ def store(tmp_path_factory) -> FeatureStore:
 
 
 def teach(product, backbone, store, method: str, **parameters):
-    study = Study(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16)).fit()
+    study = Study.from_photos(scan(product), backbone, store, method=method, parameters=parameters, grid=(16, 16)).fit()
     return fitted_product.product_from_study("flange", study)
 
 

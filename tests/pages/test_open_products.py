@@ -172,7 +172,9 @@ def test_what_is_kept_of_a_product_stays_when_room_ends(flange, folder, monkeypa
 
 def test_a_photo_replaced_after_teaching_is_not_shown_as_judged(flange, product, tmp_path):
     photos = shutil.copytree(product, tmp_path / "photos")
-    study = Study(scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study.from_photos(
+        scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16)
+    )
     part = fitted_product.product_from_study("moved", study.fit())
     first, second = (part.scored.photos[i].path for i in (0, 1))
     assert part.photo(1).shape == part.photo(0).shape
@@ -297,7 +299,9 @@ def test_a_sample_product_opens_whatever_folders_are_allowed(open_app, flange, f
 def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, folder, product, tmp_path, monkeypatch):
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
-    study = Study(scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study.from_photos(
+        scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16)
+    )
     part = fitted_product.product_from_study("moved", study.fit())
     open_product_store.put(part)
     app = open_app("pages/inspect.py")
@@ -401,7 +405,9 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
 
     monkeypatch.setattr(photo_inspector, "place", place)
     monkeypatch.setattr(FeatureExtractor, "place", lambda self, pixels: place(pixels, None))
-    study = Study(scan(root), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16))
+    study = Study.from_photos(
+        scan(root), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16)
+    )
     part = fitted_product.product_from_study("walk", study.fit())
     open_product_store.put(part)
 

@@ -84,7 +84,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
     open_product = open_product_store.find(shell.jobs().current.result)
     study, scores, limits = open_product.study, open_product.study.scores(), open_product.study.default_limits()
     assert study.method == LOOSE
-    evaluated = evaluate_photos(study.results, limits, truth_masks(study.scored))
+    evaluated = evaluate_photos(study.scored, limits, truth_masks(study.scored))
     assert open_product.detector_reason
     of_page = study.recipe(
         limits, product=open_product.product, product_check=open_product.product_check, **open_product.scored.live

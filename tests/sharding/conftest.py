@@ -47,7 +47,7 @@ def study_of(product, backbone, tmp_path_factory):
         parameters = {key: value for name in method.split("+") for key, value in small[name].items()}
         store = FeatureStore(tmp_path_factory.mktemp("store"))
         options |= {"method": method, "parameters": parameters, "workers": workers}
-        return Study(samples, backbone, store, grid=(8, 8), tolerances=DEFAULT_TOLERANCES, **options)
+        return Study.from_photos(samples, backbone, store, grid=(8, 8), tolerances=DEFAULT_TOLERANCES, **options)
 
     return made
 
@@ -64,9 +64,9 @@ def plain(study_of):
 
 def bits(study) -> list[bytes]:
     """Everything of a fitted study that a recipe is made of."""
-    arrays = [view.detector.arrays() for view in study.results.views]
+    arrays = [view.detector.arrays() for view in study.scored.views]
     result = [state[name].numpy().tobytes() for state in arrays for name in sorted(state)]
-    return [*result, study.scores().tobytes(), study.results.repeat_scores().tobytes()]
+    return [*result, study.scores().tobytes(), study.scored.repeat_scores().tobytes()]
 
 
 class Started:

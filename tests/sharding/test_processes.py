@@ -104,8 +104,7 @@ def test_evaluated_photos_return_equal_to_the_bit(study_of, pool, plain, monkeyp
 
 def _as_fitted(study, fitted):
     """An unfitted study of the same photos with what the other one learned."""
-    study.scored = fitted.scored
-    return study
+    return study._fitted(fitted.scored, ())
 
 
 def test_product_check_and_verdicts_equal_one_process(plain, pool, product, tmp_path):

@@ -137,23 +137,24 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
     monkeypatch.setattr(FeatureExtractor, "place", placed)
     photos, damaged = scan(root), next((root / "test/dent").iterdir())
     damaged.write_bytes(damaged.read_bytes()[:900])
-    study = Study(photos, small_backbone, FeatureStore(tmp_path / "store"), grid=(8, 12), parameters={"k": 8})
-    study.fit()
-    assert {photo.sample.path: (photo.verdict, photo.label) for photo in study.results.unscored} == {
+    study = Study.from_photos(
+        photos, small_backbone, FeatureStore(tmp_path / "store"), grid=(8, 12), parameters={"k": 8}
+    ).fit()
+    assert {photo.sample.path: (photo.verdict, photo.label) for photo in study.scored.unscored} == {
         lost[0]: ("not located", "good"),
         lost[1]: ("not located", "scratch"),
         lost[2]: ("not located", "good"),
         damaged: ("not judged", "dent"),
     }
     limits = study.default_limits()
-    message = counts_sentence_for(study.results, study.scores(), limits, found_up_to(study.results))
+    message = counts_sentence_for(study.scored, study.scores(), limits, found_up_to(study.scored))
     assert " of 3 inspected good parts (" in message
     assert " of 1 inspected defect, " in message
     assert (
         "; 1 of 3 defects not located, 1 of 3 defects not judged, 1 of 4 good parts not located, sort by hand"
         in message
     )
-    evaluation = evaluate_photos(study.results, limits, truth_masks(study.results))
+    evaluation = evaluate_photos(study.scored, limits, truth_masks(study.scored))
     counts = evaluation.counts
     assert (counts.good_unscored, counts.defects_unscored) == (UnscoredCounts(1), UnscoredCounts(1, 1))
     assert (counts.good_total, counts.defects_total, counts.with_mask) == (4, 3, 1)

@@ -77,7 +77,9 @@ def fitted(gpu, many, tmp_path):
     """A study of 30 photos, fitted on the pretended GPU."""
     samples = many(30)
     folder, store = samples[0].path.parent, FeatureStore(tmp_path / "features")
-    return Study(scan(folder), network(gpu), store, method="mahalanobis", grid=GRID, parameters={"k": 6}).fit()
+    return Study.from_photos(
+        scan(folder), network(gpu), store, method="mahalanobis", grid=GRID, parameters={"k": 6}
+    ).fit()
 
 
 def afresh(study: Study, folder) -> PhotoFeatures:

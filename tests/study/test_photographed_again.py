@@ -29,7 +29,9 @@ def fit_with(product, backbone, tmp_path_factory):
     photos, store = train_on_all(split(scan(product), seed=0)), FeatureStore(tmp_path_factory.mktemp("features"))
 
     def made(tolerances: Tolerances | None) -> Study:
-        return Study(photos, backbone, store, parameters={"k": 8}, grid=(16, 16), tolerances=tolerances).fit()
+        return Study.from_photos(
+            photos, backbone, store, parameters={"k": 8}, grid=(16, 16), tolerances=tolerances
+        ).fit()
 
     return made
 
@@ -50,10 +52,10 @@ def test_copies_are_trained_on_and_never_stored(study, fit_with, monkeypatch):
     monkeypatch.setattr(fitting.CrossFitter, "fold_detectors", noted)
     refit, photos = fit_with(NOISY), len(study.split.train)
     assert set(study.store.folder.iterdir()) == stored
-    assert study.results.views[0].detector.images == 4 * photos
+    assert study.scored.views[0].detector.images == 4 * photos
     assert fold_calls == [(size, 4 * (photos - size)) for size, _ in fold_calls]
     assert refit.scores().tobytes() == study.scores().tobytes()
-    assert refit.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
+    assert refit.scored.repeat_scores().tobytes() == study.scored.repeat_scores().tobytes()
 
 
 def test_a_large_photo_is_decoded_once_for_itself_and_its_copies(study, fit_with, monkeypatch):
@@ -63,20 +65,20 @@ def test_a_large_photo_is_decoded_once_for_itself_and_its_copies(study, fit_with
     refit = fit_with(NOISY)
     assert len(paths) == len(set(paths)) == len(study.split.train) + len(study.split.test)
     assert refit.scores().tobytes() == study.scores().tobytes()
-    assert refit.results.repeat_scores().tobytes() == study.results.repeat_scores().tobytes()
+    assert refit.scored.repeat_scores().tobytes() == study.scored.repeat_scores().tobytes()
     assert not refit.photo_features.inputs, "nothing is held after the fit"
 
 
 def test_a_part_counts_once_where_limits_are_set(study):
     assert len(study.calibration_scores()) == len(study.split.train)
-    repeats = study.results.repeat_scores()[study.results.setters()]
+    repeats = study.scored.repeat_scores()[study.scored.setters()]
     assert np.isfinite(repeats).all()
     assert study.default_limits() == Limits(*limits_from_good(study.calibration_scores()))
 
 
 def test_places_are_scaled_by_photos_and_by_copies(study):
     """So that what varies within the tolerances does not stand out on new photos."""
-    scored, stop = study.results, study.results.live["k"]
+    scored, stop = study.scored, study.scored.live["k"]
     setters = np.flatnonzero(scored.setters())
     both = [errors.at(setters, 0, stop) for errors in (scored.stored, scored.stored.photographed_again())]
     errors = np.concatenate(both)
@@ -89,7 +91,7 @@ def test_places_are_scaled_by_photos_and_by_copies(study):
 
 
 def test_the_score_again_is_that_of_the_copy_by_hand(study):
-    scored, position = study.results, len(study.photos) - 1
+    scored, position = study.scored, len(study.photos) - 1
     photo = study.photos[position]
     pixels = read(photo.path).pixels
     picture = study.extractor.network_input(pixels, photo.placed)
@@ -112,7 +114,7 @@ def test_noise_within_the_tolerances_stops_fewer_good_parts(study, fit_with):
             scores = [
                 float(
                     image_score(
-                        study_scored.results.map_from_features(
+                        study_scored.scored.map_from_features(
                             study_scored.extractor.features_of_inputs([pixels]), photo.placed
                         ),
                         area=1,
@@ -126,18 +128,18 @@ def test_noise_within_the_tolerances_stops_fewer_good_parts(study, fit_with):
 
 
 def test_changed_verdicts_are_equal_on_inspect_and_evaluate(study, fit_with):
-    scores, repeats = study.scores().astype(float), study.results.repeat_scores().astype(float)
+    scores, repeats = study.scores().astype(float), study.scored.repeat_scores().astype(float)
     middle = float(np.median(scores))
     limits = Limits(middle, middle)
-    judge = study.results.of_subset("test")
+    judge = study.scored.of_subset("test")
     changed = ((scores > middle) != (repeats > middle)) & judge
-    counts = repeatability_counts(study.results, limits)
+    counts = repeatability_counts(study.scored, limits)
     assert (counts.changed, counts.total) == (changed.sum(), judge.sum())
     assert str(counts.changed) in counts.sentence()
-    assert evaluate_photos(study.results, limits, truth_masks(study.results)).changed == counts
+    assert evaluate_photos(study.scored, limits, truth_masks(study.scored)).changed == counts
     (streamed,) = score_test_photos(study, study.split.test, [{}])
     assert RepeatabilityCounts.from_scores(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == counts
-    assert repeatability_counts(fit_with(None).results, limits) is None
+    assert repeatability_counts(fit_with(None).scored, limits) is None
 
 
 def test_the_recipe_says_what_was_tolerated(fit_with):

@@ -36,7 +36,7 @@ def store(tmp_path_factory) -> FeatureStore:
 @pytest.fixture(scope="module")
 def study(product, backbone, store) -> Study:
     with pytest.warns(UserWarning, match=r"N = 11.*k = 24"):
-        return Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
+        return Study.from_photos(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, 
 
 
 def test_defects_stand_out_where_they_are(study):
-    figures = evaluate_photos(study.results, study.default_limits(), truth_masks(study.scored), area=1)
+    figures = evaluate_photos(study.scored, study.default_limits(), truth_masks(study.scored), area=1)
     scores = study.scores(area=1)
     good, defect = study.scored.good_and_defect()
     positions = np.flatnonzero(defect & (scores > scores[good].max()))
@@ -107,7 +107,7 @@ def test_evaluation_equals_what_inspect_shows(study, k):
 
 def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone, store, network_calls):
     with pytest.warns(UserWarning, match="N = 11"):
-        refit = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
+        refit = Study.from_photos(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit()
     assert network_calls == [], "every photo was in the store"
     for name, array in study.scored.views[0].detector.arrays().items():
         assert torch.equal(array, refit.scored.views[0].detector.arrays()[name]), name
@@ -117,19 +117,21 @@ def test_fitting_again_gives_the_same_model_to_the_bit(study, product, backbone,
 def test_a_store_too_small_streams_and_gives_the_same_model(study, product, backbone, tmp_path):
     small = FeatureStore(tmp_path / "small", limit=12 * 4 * 256 * 24)
     with pytest.warns(UserWarning, match="N = 11"):
-        streamed = Study(scan(product), backbone, small, parameters={"k": 24}, grid=GRID).fit()
+        streamed = Study.from_photos(scan(product), backbone, small, parameters={"k": 24}, grid=GRID).fit()
     assert np.array_equal(study.scores(), streamed.scores())
 
 
 def test_a_smaller_fit_is_the_prefix_of_a_larger_one(study, product, backbone, tmp_path):
     with pytest.warns(UserWarning, match="N = 11"):
-        small = Study(scan(product), backbone, FeatureStore(tmp_path), parameters={"k": 12}, grid=GRID).fit()
+        small = Study.from_photos(
+            scan(product), backbone, FeatureStore(tmp_path), parameters={"k": 12}, grid=GRID
+        ).fit()
     np.testing.assert_allclose(small.scores(k=12), study.scores(k=12), rtol=1e-3)
 
 
 def test_value_between_stops_equals_a_fresh_fit_to_the_bit(product, backbone, store):
     with pytest.warns(UserWarning, match="N = 11"):
-        study = Study(scan(product), backbone, store, parameters={"k": 70}, grid=(8, 8)).fit()
+        study = Study.from_photos(scan(product), backbone, store, parameters={"k": 70}, grid=(8, 8)).fit()
     (view,), size = study.scored.views, study.scored.size
     assert 37 not in view.stops
     errors = view.errors([study.features(photo)[0] for photo in study.photos], 37)
@@ -151,7 +153,7 @@ def test_two_views_equal_their_reloaded_recipe_to_the_bit(product, backbone, sto
     channels = dict(zip(backbone.taps, backbone.tap_channels, strict=True))
     taps = [backbone.taps, backbone.taps[1:]]
     with pytest.warns(UserWarning, match="N = 11"):
-        study = Study(
+        study = Study.from_photos(
             scan(product), backbone, store, method="mahalanobis+quadrics", parameters=parameters, grid=GRID, taps=taps
         ).fit()
     assert study.live == {"k": 16, "m": 12, "area": 33}
@@ -169,14 +171,14 @@ def test_two_views_equal_their_reloaded_recipe_to_the_bit(product, backbone, sto
                 assert np.array_equal(verdict.anomaly_map, study.map(i, **live))
     refit = study.with_parameters({})
     with pytest.warns(UserWarning, match="N = 11"):
-        refit.fit()
+        refit = refit.fit()
     assert np.array_equal(refit.scores(), study.scores())
 
 
 @pytest.mark.parametrize("method", ["mahalanobis", "corp", "nearest"])
 def test_without_calibration_photos_folds_score_each_other(product, backbone, store, method):
     photos = split(scan(product), seed=0, calibrate=0)
-    study = Study(photos, backbone, store, method=method, parameters=SMALL[method], grid=GRID).fit()
+    study = Study.from_photos(photos, backbone, store, method=method, parameters=SMALL[method], grid=GRID).fit()
     folds = photos.folds(0)
     assert len(folds) == min(FOLDS, len(photos.train))
     assert sorted(sample.name for fold in folds for sample in fold) == [sample.name for sample in photos.train]
@@ -202,22 +204,22 @@ def test_without_calibration_photos_folds_score_each_other(product, backbone, st
 
 def test_a_value_that_was_not_kept_is_crossed_anew(product, backbone, store):
     photos = split(scan(product), seed=0, calibrate=0)
-    study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    study = Study.from_photos(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
     every = study.calibration_scores(k=5)
     views = [replace(view, selected_stops=(4, 8)) for view in study.scored.views]
     crossing = CrossFitter(study.fitting)
     crossing.gather(ignore_progress)
-    study.scored, _ = crossing.score(views, study.area, ignore_progress)
+    study = replace(study, scored=crossing.score(views, study.area, ignore_progress)[0])
     assert not study.scored.has({"k": 5})
     assert np.array_equal(study.calibration_scores(k=5), every)
 
 
 def test_shading_counts_by_its_excess_beside_others_alone(product, small_backbone_with_picture, store):
     taps = [("first", "second"), ("picture",)]
-    joined = Study(
+    joined = Study.from_photos(
         split(scan(product), seed=0, calibrate=0), small_backbone_with_picture, store,
         method="mahalanobis+shade", taps=taps, parameters={"k": 8}, grid=(8, 12),
-    ).fit().results  # fmt: skip
+    ).fit().scored  # fmt: skip
     assert joined.scale(0, 8).tolerated == 0 < joined.scale(1, 0).tolerated
     assert joined.of_views([1]).scale(0, 0).tolerated == 0
     loaded = joined.of_views([1])
@@ -227,11 +229,11 @@ def test_shading_counts_by_its_excess_beside_others_alone(product, small_backbon
 def test_one_of_several_detectors_equals_a_fit_alone(product, backbone, store):
     photos = split(scan(product), seed=0, calibrate=0)
     chosen = {"k": 8, "M": 64, "patches": 200}
-    together = Study(
+    together = Study.from_photos(
         photos, backbone, store, method=("mahalanobis", "corp", "nearest"), parameters=chosen, grid=GRID
     ).fit()
     known = {"k": 8, "patches": 200}
-    single = Study(photos, backbone, store, method="mahalanobis+nearest", parameters=known, grid=GRID).fit()
+    single = Study.from_photos(photos, backbone, store, method="mahalanobis+nearest", parameters=known, grid=GRID).fit()
     extracted = together.of_detector("mahalanobis+nearest", backbone, [backbone.taps] * 2)
     assert np.array_equal(extracted.scores(), single.scores())
     assert extracted.default_limits() == single.default_limits()
@@ -246,8 +248,8 @@ def test_defects_to_choose_by_are_never_judged(product, backbone, store, monkeyp
     monkeypatch.setattr(splitting, "KNOWN", 2)
     photos = split(scan(product), seed=0, blind=False)
     assert photos.validation
-    study = Study(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
-    figures = evaluate_photos(study.results, study.default_limits(), truth_masks(study.scored))
+    study = Study.from_photos(photos, backbone, store, parameters={"k": 8}, grid=GRID).fit()
+    figures = evaluate_photos(study.scored, study.default_limits(), truth_masks(study.scored))
     assert figures.counts.defects_total == 3 - len(photos.validation)
     chosen = study.scored.of_subset("validation")
     assert {p.name for p, c in zip(study.photos, chosen, strict=True) if c} == {s.name for s in photos.validation}
@@ -261,7 +263,7 @@ def test_a_damaged_photo_is_left_out_and_listed(product, backbone, store, tmp_pa
         data = victim.path.read_bytes()
         victim.path.write_bytes(data[: len(data) // 2])
     with pytest.warns(UserWarning, match="N = 10"):
-        study = Study(samples, backbone, store, parameters={"k": 24}, grid=GRID).fit()
+        study = Study.from_photos(samples, backbone, store, parameters={"k": 24}, grid=GRID).fit()
     assert sorted(name for name, _ in study.skipped) == sorted([samples.train[0].name, samples.test[0].name])
     assert len(study.photos) == len(samples.calibration) + len(samples.test) - 1
 
@@ -271,7 +273,7 @@ def test_one_good_photo_is_enough_to_begin(product, backbone, store, tmp_path):
     folder.mkdir()
     shutil.copy(next((product / "train/good").iterdir()), folder)
     with pytest.warns(UserWarning, match="N = 1"):
-        study = Study(scan(folder), backbone, store, parameters={"k": 5}, grid=GRID).fit()
+        study = Study.from_photos(scan(folder), backbone, store, parameters={"k": 5}, grid=GRID).fit()
     assert study.photos == ()
     with pytest.raises(ValueError, match="no good photos are available to set the limit;"):
         study.default_limits()
@@ -279,7 +281,7 @@ def test_one_good_photo_is_enough_to_begin(product, backbone, store, tmp_path):
 
 
 def test_cancelling_leaves_nothing_half_fitted(product, backbone, store):
-    study = Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID)
+    study = Study.from_photos(scan(product), backbone, store, parameters={"k": 24}, grid=GRID)
     steps = []
 
     def progress(fraction, step):
@@ -287,15 +289,16 @@ def test_cancelling_leaves_nothing_half_fitted(product, backbone, store):
 
     with pytest.raises(Cancelled):
         study.fit(progress, lambda: len(steps) >= 5)
-    assert study.scored is None
-    with pytest.raises(ValueError, match="nothing has been fitted"):
-        study.scores()
+    other = Study.from_photos(scan(product), backbone, store, parameters={"k": 24}, grid=GRID)
+    with pytest.warns(UserWarning, match="N = 11"):
+        fits = study.fit(), other.fit()
+    assert np.array_equal(*(fit.scores() for fit in fits))
 
 
 def test_progress_goes_from_nothing_to_all(product, backbone, store):
     steps = []
     with pytest.warns(UserWarning, match="N = 11"):
-        Study(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit(
+        Study.from_photos(scan(product), backbone, store, parameters={"k": 24}, grid=GRID).fit(
             lambda fraction, _: steps.append(fraction)
         )
     assert steps == sorted(steps)
@@ -313,7 +316,7 @@ def test_names_and_values_that_are_not_there(study):
 @pytest.fixture(scope="module")
 def quadric_study(product, backbone, store) -> Study:
     parameters = {"components": 8, "m": 12, "robust": 1, "patches": 600}
-    return Study(scan(product), backbone, store, method="quadrics", parameters=parameters, grid=GRID).fit()
+    return Study.from_photos(scan(product), backbone, store, method="quadrics", parameters=parameters, grid=GRID).fit()
 
 
 @pytest.mark.parametrize("m", [3, 12])
@@ -330,11 +333,13 @@ def test_quadrics_equal_their_reloaded_recipe_to_the_bit(quadric_study, backbone
 def test_quadrics_begin_with_all_of_them_and_never_with_more(quadric_study, product, backbone, store):
     assert quadric_study.live == {"m": 12, "area": 33}
     with pytest.raises(ValueError, match="m is 99"):
-        Study(scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID).fit()
+        Study.from_photos(
+            scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 99}, grid=GRID
+        ).fit()
 
 
 def test_quadric_fit_is_cancelled_midway_without_trace(product, backbone, store):
-    study = Study(
+    study = Study.from_photos(
         scan(product), backbone, store, method="quadrics", parameters={"components": 8, "m": 12, "robust": 1}, grid=GRID
     )
     messages: list[float] = []
@@ -345,7 +350,6 @@ def test_quadric_fit_is_cancelled_midway_without_trace(product, backbone, store)
 
     with pytest.raises(Cancelled):
         study.fit(progress, lambda: len(messages) > len(study.split.train) + 3)
-    assert study.scored is None
     assert messages == sorted(messages), "progress does not go back"
 
 

@@ -37,7 +37,7 @@ GRID, MAP = (12, 14), (96, 112)
 @pytest.fixture(scope="module")
 def study(product, backbone, tmp_path_factory):
     store = FeatureStore(tmp_path_factory.mktemp("features"))
-    return Study(scan(product), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
+    return Study.from_photos(scan(product), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def tiled_recipe(study, backbone):
 
 
 def test_inspect_says_what_the_study_says_of_the_whole_photo(study, tiled_recipe, backbone):
-    assert study.results.grid == GRID
+    assert study.scored.grid == GRID
     assert study.live["area"] == PLAN.default_area == 64
     for photo, score in zip(study.photos, study.scores(), strict=True):
         if photo.subset == "test":
@@ -104,7 +104,7 @@ def test_defect_across_a_cut_is_one_region_in_photo_pixels(study, tiled_recipe, 
     cut = next(tile.cells[1].stop for tile in PLAN.tiles) * PLAN.cell * width // PLAN.size[1]
     y = height // 2
     pixels[y - 12 : y + 12, cut - 12 : cut + 12] = (255, 0, 255)
-    score = study.scores()[study.results.index(photo.name)]
+    score = study.scores()[study.scored.index(photo.name)]
     limits = Limits(float(score) * 1.5, float(score) * 1.5)
     verdict = inspect(pixels, replace(tiled_recipe, limits=limits), backbone=backbone)
     assert verdict.verdict == "reject"
@@ -118,7 +118,9 @@ def test_defect_across_a_cut_is_one_region_in_photo_pixels(study, tiled_recipe, 
 def on_the_line(product, quick_backbone, tmp_path_factory):
     """A recipe with tiles, its export and what that says of its parity."""
     folder = tmp_path_factory.mktemp("tiled")
-    study = Study(scan(product), quick_backbone, FeatureStore(folder / "store"), parameters={"k": 8}, tiles=PLAN).fit()
+    study = Study.from_photos(
+        scan(product), quick_backbone, FeatureStore(folder / "store"), parameters={"k": 8}, tiles=PLAN
+    ).fit()
     product_check = train_product_check(quick_backbone, study.split.train, study.split.calibration)
     recipe = recipe_file.save(study.recipe(product_check=product_check), folder / "recipe")
     with pytest.MonkeyPatch.context() as patch:
@@ -148,7 +150,7 @@ def test_tiles_also_see_a_part_that_is_located(product, quick_backbone, tmp_path
     monkeypatch.setattr(onnx_export, "loaded_backbone", lambda choice, device: quick_backbone)
     photos = scan(product)
     alignment = learn_alignment(read(sample.path).pixels for sample in photos.good)
-    study = Study(
+    study = Study.from_photos(
         photos, quick_backbone, FeatureStore(tmp_path / "store"), parameters={"k": 8}, alignment=alignment, tiles=PLAN
     ).fit()
     recipe = recipe_file.save(study.recipe(), tmp_path / "recipe")
@@ -170,8 +172,8 @@ def test_an_even_texture_shows_no_seam(backbone, tmp_path):
         grain = np.clip(128 + 24 * rng.standard_normal((192, 224, 1)), 0, 255).astype(np.uint8)
         Image.fromarray(np.repeat(grain, 3, axis=2)).save(folder / f"{number}.png")
     store = FeatureStore(tmp_path / "store")
-    study = Study(scan(tmp_path / "photos"), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
-    errors = study.results.grid_errors().mean(axis=0)
+    study = Study.from_photos(scan(tmp_path / "photos"), backbone, store, parameters={"k": 8}, tiles=PLAN).fit()
+    errors = study.scored.grid_errors().mean(axis=0)
     near_cut = np.zeros(GRID, bool)
     for tile in PLAN.tiles:
         rows, columns = tile.cells
@@ -187,9 +189,9 @@ def test_an_even_texture_shows_no_seam(backbone, tmp_path):
 def test_k_is_the_plans_and_a_larger_one_is_refused(product, backbone, tmp_path):
     large = TilePlan((3008, 4000), (128, 128), 64, 32)
     store = FeatureStore(tmp_path)
-    assert Study(scan(product), backbone, store, tiles=large).parameters[0]["k"] == 50
+    assert Study.from_photos(scan(product), backbone, store, tiles=large).parameters[0]["k"] == 50
     with pytest.raises(ValueError, match=r"k = 100 at 94 × 125 locations takes 470 MB of factors, at most 256 MB"):
-        Study(scan(product), backbone, store, tiles=large, parameters={"k": 100})
+        Study.from_photos(scan(product), backbone, store, tiles=large, parameters={"k": 100})
 
 
 def test_trial_defects_are_as_large_as_in_one_tile(study):
@@ -209,6 +211,6 @@ def test_the_command_line_gives_what_the_study_gives(product, tmp_path):
     photos = train_on_all(split(scan(product), seed=0))
     order = TeachingConfig("flange", photos, size=(128, 128), parameters={"k": 8}, tiles=recipe.tiles, tolerances=None)
     backbone, taps = order.network(("mahalanobis",))
-    study = Study(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
-    scores = study.scores()[study.results.of_subset("test")]
+    study = Study.from_order(order, backbone, FeatureStore(tmp_path / "store"), taps=taps).fit()
+    scores = study.scores()[study.scored.of_subset("test")]
     assert [row.score for row in recipe.test_photos] == scores.tolist()

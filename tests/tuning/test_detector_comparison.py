@@ -171,7 +171,7 @@ def test_a_row_is_what_a_study_of_that_detector_alone_gives(compared, backbone, 
     order, comparison = compared
     row_alone = comparison.rows[1]
     (tmp_path / "store").mkdir()
-    study = Study(
+    study = Study.from_photos(
         order.photos,
         backbone,
         FeatureStore(tmp_path / "store"),
@@ -236,8 +236,8 @@ def test_a_method_is_also_compared_as_published(run, compared, tmp_path):
     assert np.array_equal(usual.scored.scores(), compared[1].rows[1].scored.scores()), "Loupe's own does not change"
     study = comparing.fitted(published)
     assert (study.order.grid, study.area, study.order.tolerances) == ((64, 64), 1, None)
-    raw = study.results.errors(0)[0][study.results.views[0].stops.index(8)]
-    assert np.array_equal(study.results.grid_errors(k=8)[0], raw), "no local scale"
+    raw = study.scored.errors(0)[0][study.scored.views[0].stops.index(8)]
+    assert np.array_equal(study.scored.grid_errors(k=8)[0], raw), "no local scale"
     save(study.recipe(), tmp_path / "published")
     recipe = load(tmp_path / "published")
     assert recipe.as_published

@@ -17,7 +17,7 @@ from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import METHODS
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.study.study import Study
+from inspect_core.study.study import FittedStudy, Study
 from inspect_core.tuning import patch_sample
 from inspect_core.tuning.patch_sample import PatchSample, SampleFit, explained, stop_explaining
 from inspect_core.ui import previews
@@ -33,20 +33,26 @@ def store(tmp_path_factory) -> FeatureStore:
 
 
 @pytest.fixture(scope="module")
-def corp(product, backbone, store) -> Study:
-    return Study(scan(product), backbone, store, method="corp", parameters={"gamma": 2.0, "M": 96}, grid=GRID).fit()
+def corp(product, backbone, store) -> FittedStudy:
+    return Study.from_photos(
+        scan(product), backbone, store, method="corp", parameters={"gamma": 2.0, "M": 96}, grid=GRID
+    ).fit()
 
 
 @pytest.fixture(scope="module")
-def folded(product, backbone, store) -> Study:
+def folded(product, backbone, store) -> FittedStudy:
     """Whose good photos set the limits too, in folds."""
     photos = train_on_all(split(scan(product), seed=0))
-    return Study(photos, backbone, store, method="corp", parameters={"gamma": 2.0, "M": 32}, grid=GRID).fit()
+    return Study.from_photos(
+        photos, backbone, store, method="corp", parameters={"gamma": 2.0, "M": 32}, grid=GRID
+    ).fit()
 
 
 @pytest.fixture(scope="module")
-def hoffmann(product, backbone, store) -> Study:
-    return Study(scan(product), backbone, store, method="kernel_pca", parameters={"patches": 150}, grid=GRID).fit()
+def hoffmann(product, backbone, store) -> FittedStudy:
+    return Study.from_photos(
+        scan(product), backbone, store, method="kernel_pca", parameters={"patches": 150}, grid=GRID
+    ).fit()
 
 
 @pytest.fixture
@@ -157,8 +163,8 @@ def asked(monkeypatch):
     """asked(study, current, parameters, first=0) is the run of a move on a study, without its full fit."""
     monkeypatch.setattr(previews, "fit_all", lambda product, run: None)
 
-    def ask(study: Study, current: PreviewRun | None, parameters: dict[str, float], *, first: int) -> PreviewRun:
-        product = SimpleNamespace(scored=study.results, patch_sample=lambda: PatchSample.from_study(study))
+    def ask(study: FittedStudy, current: PreviewRun | None, parameters: dict[str, float], *, first: int) -> PreviewRun:
+        product = SimpleNamespace(scored=study.scored, patch_sample=lambda: PatchSample.from_study(study))
         return previews.ask(product, current, parameters, study.live, first=first)
 
     return ask
@@ -167,8 +173,8 @@ def asked(monkeypatch):
 @pytest.fixture
 def order(monkeypatch) -> list[str]:
     """The names of photos in the order in which previews score them."""
-    names, errors = [], Study.errors
-    monkeypatch.setattr(Study, "errors", lambda self, photo: names.append(photo.name) or errors(self, photo))
+    names, errors = [], FittedStudy.errors
+    monkeypatch.setattr(FittedStudy, "errors", lambda self, photo: names.append(photo.name) or errors(self, photo))
     return names
 
 
@@ -182,7 +188,7 @@ def test_the_shown_photo_comes_first_and_all_follow(corp, asked, no_network, ord
     lead = [photo.name for photo in corp.photos if photo.subset == "calibration"][:LEAD]
     assert order[: len(lead) + 1] == [*lead, corp.photos[first].name], "after those that scale it"
     assert run.scored.photos == corp.photos
-    assert run.scored.unscored == corp.results.unscored
+    assert run.scored.unscored == corp.scored.unscored
     repeated = asked(corp, run, {"gamma": 1.0, "M": 32}, first=0)
     assert repeated is run, "the same move is not run twice"
 
@@ -221,7 +227,7 @@ def test_good_photos_are_scored_by_what_has_not_seen_them(folded, asked, no_netw
     run = asked(folded, None, {"gamma": 1.0, "M": 32}, first=0)
     assert run.ended.wait(60)
     assert run.error == ""
-    full = folded.with_parameters({"gamma": 1.0, "M": 32}).fit().results
+    full = folded.with_parameters({"gamma": 1.0, "M": 32}).fit().scored
     live = full.live | {"q": 9}
     scores, expected = run.scored.scores(**live), full.scores(**live)
     np.testing.assert_allclose(scores, expected, rtol=2e-3)

@@ -59,7 +59,7 @@ def test_a_named_detector_begins_at_its_defaults(product, tmp_path, method):
     result = teach(order(photos, method=method, parameters=quick), FeatureStore(tmp_path))
     study = result.study
     backbone, taps = study.order.network(study.methods)
-    single = Study(
+    single = Study.from_photos(
         photos,
         backbone,
         FeatureStore(tmp_path),
@@ -71,7 +71,7 @@ def test_a_named_detector_begins_at_its_defaults(product, tmp_path, method):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        single.fit()
+        single = single.fit()
     assert study.live == single.live
     assert np.array_equal(study.scores(), single.scores())
 
