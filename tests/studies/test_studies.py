@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.studies import hoffmann, kdf_kdn, propositions, quadrics, reproduction
+from benchmarks.studies import hoffmann, kdf_kdn, propositions, quadrics, reproduced, reproduction
+from benchmarks.studies.reproduced import claims, errata, few_photos
 from inspect_core.classify.kernel_density import PAPER_LOG_B
 from inspect_core.classify.posterior import calibrated_constant
 from inspect_core.playgrounds import simulated_classes
@@ -25,27 +26,28 @@ def test_the_document_is_what_the_generator_writes():
 
 
 def test_the_page_on_few_photos_is_what_the_generator_writes():
-    assert reproduction.FEW_PHOTOS.read_text(encoding="utf-8") == reproduction.engineers()
+    assert reproduction.FEW_PHOTOS.read_text(encoding="utf-8") == few_photos.page()
 
 
 def test_every_study_was_measured_and_drawn():
     for study in reproduction.STUDIES:
-        assert reproduction.figures(study)["runs"], study
-        assert 0 < (reproduction.PICTURES / f"{study}.png").stat().st_size < 250_000
+        assert claims.figures(study)["runs"], study
+        assert 0 < (claims.PICTURES / f"{study}.png").stat().st_size < 250_000
 
 
 def test_every_proposition_was_measured():
-    assert set(reproduction.figures("propositions")["runs"]) == set(propositions.PARTS)
+    assert set(claims.figures("propositions")["runs"]) == set(propositions.PARTS)
 
 
 def test_no_verdict_word_is_typed():
     """Each is computed from figures by `word`, or says that nothing was measured."""
-    tree = ast.parse(Path(reproduction.__file__).read_text(encoding="utf-8"))
-    by_word = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "word")
+    sources = [path.read_text(encoding="utf-8") for path in Path(claims.__file__).parent.glob("*.py")]
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    by_word = next(node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "word")
     allowed = {id(node) for node in ast.walk(by_word)}
-    verdicts = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in ("HOLDS", "FAILS")]
+    verdicts = [node for node in nodes if isinstance(node, ast.Name) and node.id in ("HOLDS", "FAILS")]
     assert {id(node) in allowed for node in verdicts if isinstance(node.ctx, ast.Load)} == {True}
-    rows = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Claim"]
+    rows = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Claim"]
     assert len(rows) > 90
     for row in rows:
         if not any(isinstance(cell, ast.Starred) for cell in row.args[:4]):
@@ -53,7 +55,7 @@ def test_no_verdict_word_is_typed():
 
 
 def test_every_erratum_is_listed_with_how_it_was_shown():
-    rows = reproduction.errata()[-1].splitlines()[2:]
+    rows = errata.section()[-1].splitlines()[2:]
     assert len(rows) == 8
     assert all(len(row.split(" | ")) == 4 and "nan" not in row for row in rows)
 
@@ -70,30 +72,30 @@ def named(section: str, kind: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("section", "tables", "drawings"),
+    ("paper", "tables", "drawings"),
     [
-        ("semi_orthogonal", "1 2 3 4 5", "1 2 3 4 5"),
-        ("cop_corp", "1 2 II.1 II.2 II.3", "1 2 3 4 5 6 7"),
-        ("quadrics", "1 2 3 4 5", "1 2 3"),
-        ("hoffmann", "", "1 2 3 4 5 6 7 8 9 10 11 12"),
-        ("kdf_kdn", "1 2 3 4", "1 2 3 4 5 6 7 8 9 10 11 12"),
+        (reproduced.semi_orthogonal, "1 2 3 4 5", "1 2 3 4 5"),
+        (reproduced.cop_corp, "1 2 II.1 II.2 II.3", "1 2 3 4 5 6 7"),
+        (reproduced.quadrics, "1 2 3 4 5", "1 2 3"),
+        (reproduced.hoffmann, "", "1 2 3 4 5 6 7 8 9 10 11 12"),
+        (reproduced.kdf_kdn, "1 2 3 4", "1 2 3 4 5 6 7 8 9 10 11 12"),
     ],
 )
-def test_every_table_and_figure_of_a_paper_has_a_row(section, tables, drawings):
-    text = "\n".join(getattr(reproduction, section)())
+def test_every_table_and_figure_of_a_paper_has_a_row(paper, tables, drawings):
+    text = "\n".join(paper.section())
     assert named(text, "Table") >= set(tables.split())
     assert named(text, "Fig.") | named(text, "Fig") >= set(drawings.split())
-    claims = text[text.index("| claim") :].partition("\n## ")[0].split("\n| --- ")[1].splitlines()[1:]
-    rows = list(itertools.takewhile(lambda line: line.startswith("|"), claims))
+    table = text[text.index("| claim") :].partition("\n## ")[0].split("\n| --- ")[1].splitlines()[1:]
+    rows = list(itertools.takewhile(lambda line: line.startswith("|"), table))
     words = {row.split(" | ")[3] for row in rows}
-    assert words <= {reproduction.HOLDS, reproduction.FAILS, reproduction.UNTESTED}
+    assert words <= {claims.HOLDS, claims.FAILS, claims.UNTESTED}
 
 
-@pytest.mark.parametrize(("score", "verdict"), [(0.7, reproduction.FAILS), (0.9, reproduction.HOLDS)])
+@pytest.mark.parametrize(("score", "verdict"), [(0.7, claims.FAILS), (0.9, claims.HOLDS)])
 def test_a_claim_holds_only_where_it_does_on_every_set(score, verdict):
     rows = {"a": {"new": 0.9, "old": 0.8}, "b": {"new": score, "old": 0.8}}
-    assert reproduction.each(rows, "new", "old")[0] == verdict
-    assert reproduction.each({"a": {"new": 0.8, "old": 0.8}}, "new", "old")[0] == reproduction.FAILS, "a tie is no win"
+    assert claims.each(rows, "new", "old")[0] == verdict
+    assert claims.each({"a": {"new": 0.8, "old": 0.8}}, "new", "old")[0] == claims.FAILS, "a tie is no win"
 
 
 def test_the_cancer_table_gives_the_published_order():
