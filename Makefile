@@ -20,7 +20,7 @@ app: $(APP)
 	$(BIN)/python -m streamlit run app.py
 
 # What decides about parts: reading all the other tests in takes as long as running these.
-CHECKED := $(addprefix tests/,scoring detectors line test_verdict.py test_layers.py)
+CHECKED := $(addprefix tests/,scoring detectors line test_verdict.py test_inspection.py test_layers.py)
 check: lint
 	$(PYTEST) -m 'not slow' $(CHECKED)
 

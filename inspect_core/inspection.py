@@ -164,9 +164,9 @@ class Inspection:
             for name in ("score", "review", "reject")
             if facts.get(name) is not None and not _is_number(facts[name])
         ]
-        values["reason"] = "; ".join([values["reason"]] * bool(values["reason"]) + damaged)
+        values["reason"] = "; ".join(filter(None, (values["reason"], *damaged)))
         if values["verdict"] not in ALL_VERDICTS:
-            values["verdict"] = NOT_JUDGED
+            values |= {"verdict": NOT_JUDGED, "decided_by": Reason.NOT_JUDGED}
         return cls(**values, **others)
 
 

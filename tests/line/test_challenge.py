@@ -75,6 +75,16 @@ def test_product_check_rejection_does_not_pass_a_challenge_part(inspector, photo
     assert (answer.passed, answer.words) == (False, "reject instead of reject (other product)")
 
 
+@pytest.mark.parametrize("why", [Reason.PARTLY_OUT, Reason.EMPTY, Reason.SHADED])
+def test_a_part_that_no_score_accepts_is_not_named(inspector, photo, tmp_path, why):
+    """It would be to review for its photo, and prove nothing of lamp, lens and detector."""
+    parts = inspector()
+    inspect = parts.inspect
+    parts.inspect = lambda image: replace(inspect(image), verdict="review", decided_by=why, reason=why.text())
+    with pytest.raises(ValueError, match=rf"dent.png: .*{why}.*photo"):
+        name_parts(parts, [], [photo(tmp_path / "dent.png", 50)])
+
+
 @pytest.mark.parametrize(("level", "good"), [(100, True), (200, False)])
 def test_a_part_right_at_a_limit_is_not_named(inspector, photo, tmp_path, level, good):
     path = photo(tmp_path / "dent.png", level)
