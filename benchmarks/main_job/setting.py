@@ -10,6 +10,8 @@ from inspect_core.datasets.folders import Dataset, Split, scan, split
 from inspect_core.features.backbones import Backbone, load
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.tolerances import Tolerances
+from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.registry import JOIN, methods_of
 from inspect_core.study.study import Study
 
 BACKBONE = "efficientnet_lite0"
@@ -82,7 +84,10 @@ def study(
     """An unfitted study of `photos` on a side x side grid."""
     parameters = {"k": setting.k} if method == "mahalanobis" else {}
     order = {"method": method, "parameters": parameters, "grid": (side, side), "tolerances": tolerances}
-    return Study.from_photos(photos, network(setting), store, **order)
+    backbone, taps = network(setting), None
+    if JOIN in method:
+        backbone, taps = with_taps(methods_of(method), BACKBONE, size=setting.size, device="cpu")
+    return Study.from_photos(photos, backbone, store, taps=taps, **order)
 
 
 def with_head(setting: Setting) -> Backbone:

@@ -43,8 +43,9 @@ class ShadeMethod(Method):
         return fit(statistics, ridge=parameters["ridge"])
 
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
-        """A few products at every place of every photo."""
-        return Costs(2e-8 * work.places * (work.fit + work.shown), 2000 * work.places)
+        """A few products at every place of every photo, and a covariance of the channels with its factor."""
+        memory = (2000 + 50 * work.width**2) * work.places
+        return Costs(2e-8 * work.places * (work.fit + work.shown), memory)
 
     def graph(self, detector: RelativeColour, columns: Tensor | None, value: int) -> Graph:
         return columns, ShadeDistances(detector)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inspect_core.cli.commands import main
 from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
+from inspect_core.features.tapped_network import PICTURE
 from inspect_core.methods.method import LARGEST_FIT, Workload
 from inspect_core.methods.registry import ARRAYS, METHODS, parameters_of
 from inspect_core.recipe_format import arrays
@@ -115,7 +116,8 @@ def test_what_the_page_can_teach_at_most_is_allowed():
     for method in METHODS:
         parameters = {"k": 200} if "k" in METHODS[method].defaults else {}
         parameters |= {"components": 88, "m": 300} if method == "quadrics" else {}
-        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, 256), parameters_of([method], parameters)[0])
+        width = 3 if METHODS[method].taps == PICTURE else 256
+        costs = METHODS[method].costs(Workload(1000, 500, 64 * 64, width), parameters_of([method], parameters)[0])
         costs.with_photos(photo_bytes((512, 512), (64, 64), 256))
 
 
@@ -156,6 +158,13 @@ def test_what_can_be_taught_loads(method, grid, width, count, size):
 
 def test_the_bound_of_a_fit_is_that_of_its_recipe_doubled():
     assert LARGEST_FIT == 2 * LARGEST_RECIPE
+
+
+def test_a_covariance_of_all_channels_at_every_place_is_refused():
+    """Shading learns of the three colours of the picture; of all that a network has it would take 9 GB, and more."""
+    costs = METHODS["shade"].costs(Workload(60, 60, 32 * 32, 1056), {"ridge": 1e-5})
+    with pytest.raises(ValueError, match=SUM):
+        costs.with_photos(photo_bytes((256, 256), (32, 32), 1056))
 
 
 @pytest.mark.parametrize("method", METHODS)
