@@ -158,4 +158,4 @@ def test_no_row_states_what_no_paper_says():
     assert "kernel functions do as well" not in text, "they are less effective, the paper says"
     assert " – | holds" not in text, "nothing was measured"
     fig = next(row for row in text.splitlines() if row.startswith("| Fig. 2: in trained nets"))
-    assert reproduction.FAILS in fig, "the caption says that the kernel remains stable"
+    assert claims.FAILS in fig, "the caption says that the kernel remains stable"
