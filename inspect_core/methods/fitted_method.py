@@ -118,9 +118,8 @@ def joined_errors(
         raise ValueError("a view has no local scale at its live value; take a value it was learned at")
     scales = [view.scales.get(value) for view, value in zip(views, values, strict=True)]
     # The views share no sum, so each may have a core of its own: with five of them that is most of a verdict's time.
-    errors = parallel_map(
-        lambda seen: seen[0].errors(seen[2], seen[1]), list(zip(views, values, zip(*photos, strict=True), strict=True))
-    )
+    by_view = zip(views, zip(*photos, strict=True), values, strict=True)
+    errors = parallel_map(lambda of_view: of_view[0].errors(*of_view[1:]), by_view)
     return [sum_error_maps(list(of_photo), scales) for of_photo in zip(*errors, strict=True)]
 
 
