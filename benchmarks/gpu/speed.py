@@ -75,8 +75,8 @@ def rates(backbone: Backbone, photos: Sequence[PhotoFile], store: FeatureStore) 
     """Photos a second from file to features and from file to verdict, one at a time and in full batches, and
     what was busy meanwhile.
     """
-    order = Split(tuple(photos[:TAUGHT]), (), tuple(photos[TAUGHT : TAUGHT + 10]))
-    study = Study.from_order(order, backbone, store, method="mahalanobis").fit()
+    parts = Split(tuple(photos[:TAUGHT]), (), tuple(photos[TAUGHT : TAUGHT + 10]))
+    study = Study.from_photos(parts, backbone, store, method="mahalanobis").fit()
     inspector = LoadedRecipe(study.recipe(), backbone)
     named = [(sample.name, sample.path) for sample in photos]
     first = named[: 2 * backbone.at_once]
