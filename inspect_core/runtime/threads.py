@@ -49,6 +49,10 @@ def parallel_map(
     `report` hears the share that is done, without words; whatever it raises keeps further items from being begun.
     """
     items, results = list(items), []
+    if len(items) == 1:  # needs no thread of its own
+        results = [work(items[0])]
+        report(1.0, "")
+        return results
     pool = ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores")
     try:
         for result in pool.map(work, items):

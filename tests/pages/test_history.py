@@ -175,6 +175,15 @@ def test_spreadsheet_export_runs_nothing_and_names_the_release(workspace):
     assert not [cell for cell in texts if cell.startswith(("=", "+", "-", "@", "＝")) or "\n" in cell]
 
 
+def test_limits_that_the_log_does_not_have_are_left_empty(workspace):
+    append(NewLogEntry(INSPECTION, {"name": "a.png", "score": "high"}, "line 3", "tile", "a" * 64))
+    heads, cells = history_report.lines_of(chosen())
+    row = dict(zip(heads, cells, strict=True))
+    assert (row["score"], row["review"], row["reject"], row["verdict"]) == (None, None, None, "not judged")
+    assert row["reason"] == "its score is not a number"
+    assert "<td>nan</td>" not in history_report.html_of(chosen())
+
+
 def test_the_report_is_one_page_without_a_network(filled):
     append(inspection(20, 9.0, kind=TAG, name=TAG))
     selection = chosen()

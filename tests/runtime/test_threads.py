@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -48,3 +49,9 @@ def test_a_report_that_stops_keeps_the_rest_from_being_begun():
     assert reports == [0.01, 0.02]
     assert len(begun) < 50
     assert parallel_map(str, range(3)) == ["0", "1", "2"]
+
+
+def test_an_item_alone_is_worked_on_here() -> None:
+    heard = []
+    threads = parallel_map(lambda item: threading.current_thread(), [1], lambda share, words: heard.append(share))
+    assert (threads, heard) == ([threading.current_thread()], [1.0])

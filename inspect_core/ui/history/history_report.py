@@ -116,7 +116,8 @@ def _line(inspection: LoggedInspection) -> list[str | float | None]:
         if override is None
         else [inspection.final_verdict, override.user, str(override.facts.get("reason"))]
     )
-    recorded = [getattr(inspection, name) for name in OF_INSPECTION]
+    values = [getattr(inspection, name) for name in OF_INSPECTION]
+    recorded = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
     return [inspection.number, inspection.moment.isoformat(timespec="milliseconds"), *recorded, *operator]
 
 
