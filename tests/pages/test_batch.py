@@ -118,6 +118,8 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     assert table["Photo"].iloc[0] == "0.png"
     assert list(table["Verdict"])[-2:] == ["✕ reject", "– not judged"]
     assert len(list(run.pictures.iterdir())) == 10
+    urls = [picture.url for shown in app.get("image") for picture in shown.proto.imgs]
+    assert sum(url.startswith("data:image/svg+xml") for url in urls) == 1, "the histogram, which st.html would not show"
     row = read_table(run.table)[0]
     shown = (run.recipe, run.digest, str(photos / row.name), row.digest, 64)
     assert heatmap_of(*shown).startswith(b"RIFF"), "any row can be looked at"

@@ -10,6 +10,7 @@ from inspect_core.line import confusion
 from inspect_core.line.batch import photos_of
 from inspect_core.line.batch_report import in_words, review_reasons, worst_rows
 from inspect_core.line.common_cause import common_causes
+from inspect_core.line.histogram import WIDTH as HISTOGRAM_WIDTH
 from inspect_core.line.histogram import histogram
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
 from inspect_core.line.verdict_table import lines_of, read_table
@@ -52,7 +53,8 @@ def results(finished: list[BatchRun]) -> None:
     _changes(batch, rows)
     if drawn := histogram(rows, ink=charts.current_theme().ink):
         st.markdown("**Scores**")
-        st.html(drawn)
+        # As a picture: Streamlit takes SVG out of `st.html`.
+        st.image(drawn, width=HISTOGRAM_WIDTH, alt=f"Scores of {len(rows):,} photos, by verdict")
     _worst(batch, rows)
     _table(batch, rows)
 
