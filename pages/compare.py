@@ -17,7 +17,7 @@ if product is None:
 if product.study is None and product.teaching_config is None:
     st.info("Comparison needs the training photos. Teach the product again.", icon=":material/info:")
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
-        st.switch_page("pages/teach.py")
+        shell.go_to("pages/teach.py")
     st.stop()
 order = product.order()
 comparison = comparison_jobs.last_comparison(order)

@@ -133,7 +133,7 @@ def _ask(taught_id: str, product: str, state: str, *, is_changed: bool) -> None:
     row = st.container(horizontal=True)
     take, at, icon = open_product_store.take, f"save_first-{taught_id}", ":material/inventory_2:"
     if row.button("Save first", key=at, type="primary", icon=icon, on_click=take, args=(taught_id,)):
-        st.switch_page("pages/inspect.py")
+        shell.go_to("pages/inspect.py")
     close, at = open_product_store.close, f"lose-{taught_id}"
     if row.button("Close without saving", key=at, type="tertiary", on_click=close, args=(taught_id,)):
         st.rerun()

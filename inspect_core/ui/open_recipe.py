@@ -45,7 +45,7 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
 def _begin(recipe: Recipe, work: Callable[[Recipe, Job], str]) -> None:
     with shell.errors_shown(JobRejected):
         shell.start(f"Opening {recipe.product}", partial(work, recipe))
-        st.switch_page("pages/inspect.py")
+        shell.go_to("pages/inspect.py")
 
 
 def start(open_product: unsaved_products.OpenProduct) -> None:

@@ -12,6 +12,7 @@ from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
+from inspect_core.ui import shell
 
 
 def paths() -> list[Path]:
@@ -33,7 +34,7 @@ def show_no_recipes() -> None:
     """For a workspace without recipes: where they come from."""
     st.info("No recipes yet. Teach a product, set the limit on Inspect, then save the recipe there.")
     if st.button("Go to Inspect", type="primary", key="to_inspect"):
-        st.switch_page("pages/inspect.py")
+        shell.go_to("pages/inspect.py")
 
 
 def names(paths: Sequence[Path]) -> dict[Path, str]:

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.study.unsaved_products import InForce
-from inspect_core.ui import open_product_store
+from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.taught_product import TaughtProduct, describe
 from inspect_core.verdict import Limits
@@ -147,7 +147,7 @@ def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] 
     settings = settings_of(product)
     settings.position = position
     settings.framed_patch = None if place is None else (position, place)
-    st.switch_page("pages/inspect.py")
+    shell.go_to("pages/inspect.py")
 
 
 def refit_key(taught_id: str, name: str) -> str:

@@ -37,7 +37,18 @@ def gate(page: str) -> None:
     """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it."""
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
-        st.switch_page("app.py")
+        go_to("app.py")
+
+
+def go_to(page: str) -> None:
+    """Leave for another page, "pages/teach.py", as a link in the sidebar does; ends this run.
+
+    A timer of the page that is left may end before the browser knows that it is left. While its fragment exists, the
+    server answers with a run of that page, and the browser empties the new one (Streamlit 1.67).
+    """
+    if (context := get_script_run_ctx()) is not None:
+        context.fragment_storage.clear()
+    st.switch_page(page)
 
 
 def open_gate() -> None:
@@ -54,7 +65,7 @@ def open_gate() -> None:
     st.session_state[_MARK] = True
     _collect()
     if requested_page := st.session_state.pop(_WANTED, None):
-        st.switch_page(requested_page)
+        go_to(requested_page)
 
 
 def current_user() -> str:
@@ -175,7 +186,7 @@ def show_ready(name: str) -> None:
         st.success(f"**{escape(product.product)}** is ready.", icon=":material/check_circle:")
         if st.button("Open on Inspect", type="primary", icon=":material/center_focus_strong:", key="open_taught"):
             open_product_store.take(product.id)
-            st.switch_page("pages/inspect.py")
+            go_to("pages/inspect.py")
 
 
 def problem() -> str:
@@ -204,7 +215,7 @@ def show_no_product(words: str) -> None:
     show_running_job("This page opens as soon as a product is ready.")
     show_problem()
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
-        st.switch_page("pages/teach.py")
+        go_to("pages/teach.py")
 
 
 def show_if_unloaded() -> bool:

@@ -54,7 +54,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     assert [row.detector for row in comparison.rows] == TWO
     assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as set taught"
     opened = []
-    monkeypatch.setattr(comparison_panels.st, "switch_page", opened.append)
+    monkeypatch.setattr(comparison_panels.shell, "go_to", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
     app.session_state["compare_table"] = {"selection": {"rows": [1]}}
     app.run()

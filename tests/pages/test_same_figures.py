@@ -107,7 +107,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
     assert (row.limits, row.evaluation) == (limits, evaluated)
 
     with monkeypatch.context() as patch:
-        patch.setattr(comparison_panels.st, "switch_page", lambda page: None)
+        patch.setattr(comparison_panels.shell, "go_to", lambda page: None)
         app.session_state["compare_table"] = {"selection": {"rows": [rows.index(row)]}}
         press(app.run(), "compare_bench")
     wait_for_job()

@@ -104,7 +104,7 @@ def _put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     if st.button("Open this detector on Inspect", key="compare_bench", type="primary", help=words):
         with shell.errors_shown(JobRejected):
             comparison_jobs.put_on_bench(product, row)
-            st.switch_page("pages/inspect.py")
+            shell.go_to("pages/inspect.py")
 
 
 def _downloads(order: TeachingConfig) -> None:

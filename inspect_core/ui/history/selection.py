@@ -98,7 +98,7 @@ def show_empty_log() -> None:
         icon=":material/history:",
     )
     if st.button("Go to Batch", type="primary", key="to_batch"):
-        st.switch_page("pages/batch.py")
+        shell.go_to("pages/batch.py")
 
 
 def show_no_matches(last: LoggedInspection | None) -> None:

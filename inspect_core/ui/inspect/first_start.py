@@ -36,7 +36,7 @@ def first_start() -> None:
         _arriving(job.id)
     shell.show_problem()
     if st.button("Teach your own product", type="primary", icon=":material/school:", key="to_teach"):
-        st.switch_page("pages/teach.py")
+        shell.go_to("pages/teach.py")
 
 
 @st.fragment(run_every=2 * shell.POLL_SECONDS)

@@ -50,7 +50,7 @@ def strip(product: TaughtProduct, drawn: BenchState) -> None:
             relabelling.start_again(product, lambda photos: photos.without(left_out))
         limit_advice.offer_limit(row, product, drawn)
         if row.button("Compare detectors", icon=":material/compare:", key=f"to_compare-{product.id}"):
-            st.switch_page("pages/compare.py")
+            shell.go_to("pages/compare.py")
 
 
 def _key(product: TaughtProduct, position: int) -> str:
