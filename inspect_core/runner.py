@@ -14,7 +14,7 @@ import numpy as np
 from inspect_core.images.photo_reader import read_bytes, squash
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format import arrays, calibration_table, golden_images, recipe_package
-from inspect_core.recipe_format.photo_inspector import PARTS, PhotoInspector, PlacedPhoto, read_facts
+from inspect_core.recipe_format.photo_inspector import USED, PhotoInspector, PlacedPhoto, read_facts
 from inspect_core.recipe_format.recipe_package import RecipeError, recipe_errors
 from inspect_core.runtime.graph import EMBEDDING, IMAGES, LOGITS, MAP, REFUSALS, InferenceSession, cells_of, session_of
 from inspect_core.scoring.anomaly_map import AREA
@@ -98,9 +98,9 @@ class Runner(ExportedModel):
                 for file in (recipe_package.MODEL, recipe_package.TILES_TO_MAP)
                 if file in package.sizes
             }
-            header = {array: entry for array, entry in package.header.items() if array.split(".")[0] in PARTS}
+            header = {array: entry for array, entry in package.header.items() if array.split(".")[0] in USED}
             arrays.check(rest, header, {})
-            parts = package.arrays(PARTS)
+            parts = package.arrays(USED)
             arrays.check_values(rest, parts, {})
             facts = read_facts(document, parts, self.path) | {"digest": package.digest, "release": package.release}
             facts |= {"calibration_photos": calibration, "area": document["live_values"][AREA]}

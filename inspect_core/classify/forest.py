@@ -1,10 +1,12 @@
 """A random forest as plain arrays: grown by scikit-learn, evaluated here, stored without pickle."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from inspect_core.classify.polytopes import forest_kernel
+from inspect_core.runtime.stored import Stored, floats, fractions, integers
 
 _VISITS_AT_ONCE = 2_000_000
 FEW = 64
@@ -12,19 +14,19 @@ FEW = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(Stored):
     """Trees stored one after the other; `left` and `right` are indices into the same arrays, -1 at a leaf.
 
     feature, left, right: (nodes,) int32. threshold: (nodes,) float64. roots: (B,) int32, the first node of each tree.
     share: (nodes, C) float64, the share of each class among the training samples of a node.
     """
 
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    roots: np.ndarray
-    share: np.ndarray
+    feature: Annotated[np.ndarray, integers("nodes", -2)]
+    threshold: Annotated[np.ndarray, floats("nodes")]
+    left: Annotated[np.ndarray, integers("nodes", -1)]
+    right: Annotated[np.ndarray, integers("nodes", -1)]
+    roots: Annotated[np.ndarray, integers("trees")]
+    share: Annotated[np.ndarray, fractions("nodes classes")]
 
     def codes(self, x: np.ndarray) -> np.ndarray:
         """The leaf each sample reaches in each tree: (n, d) -> (n, B) int32, counted from the tree's root.
@@ -50,26 +52,19 @@ class Forest:
         """`forest_kernel` of (n_a, B) and (n_b, B) codes: (n_a, n_b)."""
         return forest_kernel(codes_a, codes_b)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything `from_arrays` needs, by the names of the fields."""
-        return {name: getattr(self, name) for name in _FIELDS}
+    def require_width(self, width: int) -> None:
+        """Raise ValueError unless it can be evaluated on (n, width) samples.
 
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], *, width: int) -> "Forest":
-        """The forest on (n, width) samples that `arrays()` came from; other keys are ignored.
-
-        Raises ValueError for a node with a feature that does not exist, or whose children are not two nodes after it:
-        evaluating such a tree might never end.
+        A node with a feature that does not exist, or whose children are not two nodes after it, is refused: evaluating
+        such a tree might never end.
         """
-        forest = cls(**{name: arrays[name] for name in _FIELDS})
-        nodes = len(forest.feature)
-        inner = (forest.left >= 0) | (forest.right >= 0)
-        children = np.stack([forest.left[inner], forest.right[inner]])
+        nodes = len(self.feature)
+        inner = (self.left >= 0) | (self.right >= 0)
+        children = np.stack([self.left[inner], self.right[inner]])
         onward = (children > np.flatnonzero(inner)).all() and (children < nodes).all()
-        tested = forest.feature[inner]
-        if not (onward and (tested >= 0).all() and (tested < width).all() and (forest.roots < nodes).all()):
+        tested = self.feature[inner]
+        if not (onward and (tested >= 0).all() and (tested < width).all() and (self.roots < nodes).all()):
             raise ValueError("a tree leads outside itself or the features; the arrays are damaged, train again")
-        return forest
 
     def _leaves(self, x: np.ndarray) -> np.ndarray:
         trees = len(self.roots)
@@ -84,9 +79,6 @@ class Forest:
             node[walking] = at
             walking = walking[self.left[at] >= 0]
         return node.reshape(len(x), trees) - self.roots
-
-
-_FIELDS = ("feature", "threshold", "left", "right", "roots", "share")
 
 
 def grow_forest(x: np.ndarray, y: np.ndarray, *, classes: int, trees: int, seed: int) -> Forest:

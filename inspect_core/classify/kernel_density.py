@@ -7,8 +7,9 @@ boundaries are; the Gaussians decide how far from the examples that decision hol
 Source: Dey, Xu, De Silva and Vogelstein, "Simple Calibration via Geodesic Kernels", TMLR 2025.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +19,29 @@ from inspect_core.classify.forest import Forest, grow_forest
 from inspect_core.classify.polytope_gaussians import Parent, PolytopeGaussians, fit_gaussians, log_class_ratios
 from inspect_core.classify.posterior import calibrated_constant, calibration_error, fixed_constant, posterior
 from inspect_core.classify.relu_net import ReluNet
+from inspect_core.runtime.json_record import FLAG, LARGEST, SMALLEST, TEXT, WIDTH, list_of
+from inspect_core.runtime.stored import ArraySpec, floats, fractions, integers
 
 PAPER_LOG_B = -1e7
 """Our reading exp(-10^7) of the paper's constant b, which it prints as exp(-10^-7) (METHODS section 5): it acts only
 where the density is below it, far from every polytope."""
+
+LOG_OF_NOTHING = float(np.finfo(np.float64).min)
+"""What a recipe has for the logarithm of 0."""
+_RULES = {"classes": list_of(TEXT, least=1), "power": WIDTH, "lam": WIDTH, "euclidean": FLAG, "parent": TEXT}
+RULES = {"forest": _RULES, "network": _RULES | {"with_output": FLAG}}
+"""What the parameters in recipe.json must be, by parent."""
+_SPECS = {
+    "mu": floats("polytopes e"),
+    "var": floats("polytopes e", SMALLEST**2, LARGEST**2),
+    "log_ratio": floats("polytopes classes", LOG_OF_NOTHING),
+    "prior": fractions("classes"),
+    "constant": floats("1", LOG_OF_NOTHING),
+    "scale": floats("1", SMALLEST),
+}
+_LOGARITHMS = ("log_ratio", "constant")
+_FOREST_CODES = integers("polytopes trees")
+_NETWORK_CODES = floats("polytopes units", 0, 1, ("BOOL",))
 
 FOREST_POWERS = (0.5, 1, 2, 3, 4, 6, 8, 12)
 NETWORK_POWERS = (*FOREST_POWERS, 16, 24, 32)
@@ -64,11 +84,15 @@ class KernelDensityClassifier:
         return self.parent.proba(self._scaled(x))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """mu, var, codes, log_ratio, prior, constant, scale and the parent's arrays: all numbers, no pickle."""
-        arrays_by_name = {"mu": self.gaussians.mu, "var": self.gaussians.var, "codes": self.gaussians.codes}
-        arrays_by_name |= {"log_ratio": self.log_ratio, "prior": self.prior}
-        arrays_by_name |= {"constant": np.array([self.constant]), "scale": np.array([self.scale])}
-        return arrays_by_name | self.parent.arrays()
+        """mu, var, codes, log_ratio, prior, constant, scale and the parent's arrays: all numbers, no pickle.
+
+        They are finite, with LOG_OF_NOTHING for the logarithm of 0.
+        """
+        arrays = {"mu": self.gaussians.mu, "var": self.gaussians.var, "codes": self.gaussians.codes}
+        arrays |= {"log_ratio": self.log_ratio, "prior": self.prior}
+        arrays |= {"constant": np.array([self.constant]), "scale": np.array([self.scale])}
+        arrays |= {name: np.where(np.isneginf(arrays[name]), LOG_OF_NOTHING, arrays[name]) for name in _LOGARITHMS}
+        return arrays | self.parent.arrays()
 
     def params(self) -> dict:
         """All values that are not arrays; JSON-able when the labels are."""
@@ -78,24 +102,33 @@ class KernelDensityClassifier:
         return params | {"parent": "network", "with_output": self.parent.with_output}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], params: dict) -> "KernelDensityClassifier":
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping[str, Any]) -> Self:
         """The classifier that `arrays()` and `params()` came from; its posteriors are equal to the bit."""
         if params["parent"] == "forest":
-            parent = Forest.from_arrays(arrays, width=arrays["mu"].shape[1])
+            parent = Forest.from_arrays(arrays, {})
+            parent.require_width(arrays["mu"].shape[1])
         else:
             parent = ReluNet.from_arrays(arrays, with_output=params["with_output"])
+        log_ratio, constant = (np.where(arrays[name] == LOG_OF_NOTHING, -np.inf, arrays[name]) for name in _LOGARITHMS)
         return cls(
             parent=parent,
             classes=label_array(params["classes"]),
             prior=arrays["prior"],
             gaussians=PolytopeGaussians(arrays["mu"], arrays["var"], arrays["codes"]),
-            log_ratio=arrays["log_ratio"],
-            constant=float(arrays["constant"][0]),
+            log_ratio=log_ratio,
+            constant=float(constant[0]),
             scale=float(arrays["scale"][0]),
             power=params["power"],
             lam=params["lam"],
             euclidean=params["euclidean"],
         )
+
+    @staticmethod
+    def array_specs(params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]:
+        """What the arrays of a recipe with these parameters must be; names: those it has."""
+        if params["parent"] == "forest":
+            return _SPECS | {"codes": _FOREST_CODES} | Forest.array_specs(params, names)
+        return _SPECS | {"codes": _NETWORK_CODES} | ReluNet.array_specs(names)
 
     def _scaled(self, x: ArrayLike) -> np.ndarray:
         return as_points(x, width=self.gaussians.mu.shape[1]) / self.scale

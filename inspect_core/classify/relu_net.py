@@ -1,10 +1,12 @@
 """A ReLU net as plain arrays, evaluated in NumPy."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from inspect_core.classify.polytopes import network_kernel
+from inspect_core.runtime.stored import ArraySpec, floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,20 @@ class ReluNet:
         named = {f"W_{i}": weight for i, weight in enumerate(self.weights)}
         return named | {f"b_{i}": bias for i, bias in enumerate(self.biases)}
 
+    @staticmethod
+    def array_specs(names: Collection[str]) -> dict[str, ArraySpec]:
+        """What the arrays of a recipe must be, from the embedding to the classes; names: those it has, which say how
+        deep the net is.
+        """
+        layers = sum(name.startswith("W_") for name in names)
+        widths = ["e", *(f"units_{i}" for i in range(layers - 1)), "classes"]
+        specs = {}
+        for i in range(layers):
+            specs |= {f"W_{i}": floats(f"{widths[i + 1]} {widths[i]}"), f"b_{i}": floats(widths[i + 1])}
+        return specs
+
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], *, with_output: bool) -> "ReluNet":
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], *, with_output: bool) -> "ReluNet":
         """The net that `arrays()` came from; other keys are ignored."""
         layers = range(sum(name.startswith("W_") for name in arrays))
         return cls(tuple(arrays[f"W_{i}"] for i in layers), tuple(arrays[f"b_{i}"] for i in layers), with_output)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -14,7 +15,8 @@ from inspect_core.detectors.cop_corp.feature_maps import cosine, identity_map, p
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernels import squared_distances
 from inspect_core.detectors.patch_rows import blocks
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.json_record import one_of, whole
+from inspect_core.runtime.stored import Stored, floats
 
 SKETCH = 24
 _ROWS = 1024
@@ -28,9 +30,9 @@ class NearestNeighbour(Stored):
     bank: (n, d) training samples, divided by their length when `unit`. Memory and time per sample grow with n.
     """
 
-    bank: Tensor
-    k: int
-    unit: bool
+    bank: Annotated[Tensor, floats("n k")]
+    k: Annotated[int, whole(1)]
+    unit: Annotated[bool, one_of(False)]  # of a recipe, whose features are compared as they are
 
     def __post_init__(self) -> None:
         if self.k != int(self.k) or not 1 <= self.k <= len(self.bank):

@@ -9,8 +9,9 @@ p is a difference of nearly equal numbers. Fitting costs n³, so patches are sub
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -21,15 +22,19 @@ from inspect_core.detectors.cop_corp.feature_maps import precision_of
 from inspect_core.detectors.kernels import GaussianKernel, Kernel, PolynomialKernel
 from inspect_core.detectors.patch_rows import blocks
 from inspect_core.detectors.warned import FitWarning
+from inspect_core.runtime.json_record import WIDTH, Rules, whole
+from inspect_core.runtime.stored import Stored, floats
 
 LARGEST_TRAINING_SET = 20_000
+LARGEST_ALPHA = 1e18
+"""Of a recipe. Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
 _ROWS = 1024
 _COLUMNS = 128
 _TIES = (0.01, 1e-12, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
-class KernelPCA:
+class KernelPCA(Stored):
     """Reconstruction error in kernel space for any number of components up to the rank.
 
     kernel: k. x: (n, d) training samples. alpha: (n, rank), column l is the eigenvector v_l / sqrt(λ_l), largest first.
@@ -38,11 +43,11 @@ class KernelPCA:
     """
 
     kernel: Kernel
-    x: Tensor
-    alpha: Tensor
-    row_mean: Tensor
-    eigenvalues: Tensor
-    q: int
+    x: Annotated[Tensor, floats("n k")]
+    alpha: Annotated[Tensor, floats("n r", -LARGEST_ALPHA, LARGEST_ALPHA)]
+    row_mean: Annotated[Tensor, floats("n", -1.01, 0)]
+    eigenvalues: Annotated[Tensor, floats("r", 0)]
+    q: Annotated[int, whole(0)]
 
     @property
     def rank(self) -> int:
@@ -77,16 +82,17 @@ class KernelPCA:
         components = (grand_mean - self.row_mean) @ self.alpha[:, : min(q, self.rank)]
         return float(2 + grand_mean - components.square().sum())
 
-    def arrays(self) -> dict[str, Tensor]:
-        """x (n, d), alpha (n, rank), row_mean (n,), eigenvalues (rank,), all float64."""
-        return {"x": self.x, "alpha": self.alpha, "row_mean": self.row_mean, "eigenvalues": self.eigenvalues}
-
     def params(self) -> dict:
         """q with sigma of the Gaussian kernel, or with degree and offset of the polynomial one."""
         return asdict(self.kernel) | {"q": self.q}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> "KernelPCA":
+    def rules(cls) -> Rules:
+        """Those with the Gaussian kernel."""
+        return {"sigma": WIDTH, "q": whole(0)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], params: Mapping[str, Any]) -> Self:
         """The model that `arrays` and `params` describe; its scores are bit-equal on the same device.
 
         Raises ValueError for a q above the rank.

@@ -7,14 +7,18 @@ each place instead of one for all, and distances in the principal components of 
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, require_samples
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.json_record import whole
+from inspect_core.runtime.stored import Stored, floats, unit
 
+FARTHEST = 8
+"""Cells within which a recipe may compare."""
 FAR = 1e30
 """Squared distance of a patch that is not there, beyond the border of the grid."""
 ROUNDING = 1e-4
@@ -32,10 +36,10 @@ class NearbyPatches(Stored):
     each place, as z.
     """
 
-    mean: Tensor
-    basis: Tensor
-    bank: Tensor
-    reach: int
+    mean: Annotated[Tensor, floats("k")]
+    basis: Annotated[Tensor, unit("k r")]
+    bank: Annotated[Tensor, floats("h w n r")]
+    reach: Annotated[int, whole(0, FARTHEST)]
 
     def __post_init__(self) -> None:
         if self.bank.ndim != 4 or 0 in self.bank.shape or self.basis.shape != (len(self.mean), self.bank.shape[-1]):

@@ -6,6 +6,7 @@ changes nothing.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import as_features
 from inspect_core.detectors.mahalanobis import LocalGaussian
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.stored import Stored, floats
 
 DARKEST = 1 / 255
 """Least mean of a colour: a photo without it has none anywhere."""
@@ -26,8 +27,8 @@ class RelativeColour(Stored):
     mean: (h, w, c); whitening: (h, w, c, c) lower; float32, c colours.
     """
 
-    mean: Tensor
-    whitening: Tensor
+    mean: Annotated[Tensor, floats("h w k")]
+    whitening: Annotated[Tensor, floats("h w k k")]
 
     def __post_init__(self) -> None:
         if self.mean.ndim != 3 or self.whitening.shape != (*self.mean.shape, self.mean.shape[-1]):

@@ -8,7 +8,7 @@ located by its outline where that fits the good photos better than its details d
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -20,7 +20,9 @@ from inspect_core.images import registration
 from inspect_core.images.decode_memory import max_megapixels
 from inspect_core.images.part_pose import PartPose, resized
 from inspect_core.images.reference import FEWEST_PHOTOS, FoundPose, Reference, RegistrationImage, pick_medoid
+from inspect_core.runtime.json_record import FINITE, FLAG, Rules, list_of, number, one_of, pair, whole
 from inspect_core.runtime.progress import Report, ignore_progress, stage
+from inspect_core.runtime.stored import ArraySpec, floats
 from inspect_core.runtime.threads import parallel_map
 
 SIDE = 256  # pixels of the longer side of the photo in which a part is searched
@@ -200,6 +202,26 @@ class Alignment:
         plain = {name: params[name] for name in _PLAIN}
         angles = tuple(params["symmetry_angles"])
         return cls(reference, mask, coverage_mask, (height, width), ranges=ranges, symmetry_angles=angles, **plain)
+
+    @classmethod
+    def array_specs(cls, params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]:
+        """As `Stored.array_specs`."""
+        mask = floats("down across", 0, 1, ("U8",))
+        return {"reference": floats("down across 3", 0, 255, ("U8",)), "mask": mask, "coverage_mask": mask}
+
+    @classmethod
+    def rules(cls) -> Rules:
+        """As `Stored.rules`."""
+        allowed = {"x": number(-2, 2), "y": number(-2, 2), "angle": number(-720, 720)}
+        return {
+            "photo_size": pair(whole(1)),
+            "scale": FLAG,
+            "ranges": {name: dict.fromkeys(("low", "high"), allowed.get(name, FINITE)) for name in _MEASURED},
+            "symmetry_angles": list_of(one_of(90, 180, 270)),
+            "photos_seen": whole(0),
+            "photos_not_located": whole(0),
+            "outlined": FLAG,
+        }
 
     @cached_property
     def _reference(self) -> Reference:

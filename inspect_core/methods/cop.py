@@ -3,7 +3,7 @@
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, cosine_map
 from inspect_core.methods.method import Parameters
 from inspect_core.methods.subspace import COSINE_WORDS, SubspaceMethod
-from inspect_core.recipe_format import arrays, fields
+from inspect_core.runtime.json_record import Rules, one_of
 
 
 class CopMethod(SubspaceMethod):
@@ -15,11 +15,12 @@ class CopMethod(SubspaceMethod):
         "patches, layers and grid are those of Kim et al., and the share of variance is Loupe's."
     )
     rank = 3
-    arrays = arrays.subspace("k", mean=1.01)
-    fields = fields.COSINE
     comparison_detectors = ("cop",)
     published = {**SubspaceMethod.published, "fused_product_check": True}
     space = COSINE_WORDS
+
+    def rules(self) -> Rules:
+        return {**super().rules(), "cosine": one_of(True), "gamma": one_of(None)}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
         return cosine_map(width)

@@ -5,7 +5,7 @@ from typing import Any
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, cosine_fourier_map
 from inspect_core.methods.method import Control, Option, Parameters
 from inspect_core.methods.subspace import Q, SubspaceMethod
-from inspect_core.recipe_format import arrays, fields
+from inspect_core.runtime.json_record import WIDTH, Rules, one_of
 
 COARSE = 512
 """Random features of a first look: their eigenvectors take a twentieth of the time of 2,048."""
@@ -24,8 +24,6 @@ class CorpMethod(SubspaceMethod):
     )
     rank = 2
     defaults = {**SubspaceMethod.defaults, "gamma": 1.0, "M": 512, "orthogonal": 1}
-    arrays = arrays.fourier("k")
-    fields = fields.FOURIER
     ensemble_rank = 3
     candidates = ("corp", "mahalanobis+corp")
     published = {**SubspaceMethod.published, "fused_product_check": True, "orthogonal": 0}
@@ -54,6 +52,9 @@ class CorpMethod(SubspaceMethod):
         ),
     }
     space = "Cosine map, then random Fourier features: the curved space that CoRP fits a plane to."
+
+    def rules(self) -> Rules:
+        return {**super().rules(), "cosine": one_of(True), "gamma": WIDTH}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
         drawn = {"gamma": parameters["gamma"], "M": int(parameters["M"]), "orthogonal": bool(parameters["orthogonal"])}

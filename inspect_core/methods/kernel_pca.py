@@ -9,10 +9,7 @@ from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import Control, Costs, Option, Parameters, Patches, Tell, Workload
 from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
 from inspect_core.methods.subspace import Q, on_alike
-from inspect_core.recipe_format import arrays, fields
-
-_LARGEST_ALPHA = 1e18
-"""Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
+from inspect_core.recipe_format.arrays import ROW_BYTES
 
 
 class KernelPCAMethod(PatchSampleMethod):
@@ -26,13 +23,6 @@ class KernelPCAMethod(PatchSampleMethod):
     rank = 4
     defaults = {"sigma": None, "q": None, "patches": 1000}
     detector_class = KernelPCA
-    arrays = {
-        "x": arrays.floats("n k"),
-        "alpha": arrays.floats("n r", -_LARGEST_ALPHA, _LARGEST_ALPHA),
-        "row_mean": arrays.floats("n", -1.01, 0),
-        "eigenvalues": arrays.floats("r", 0),
-    }
-    fields = {"sigma": fields.WIDTH, "q": fields.whole(0)}
     ensemble_rank = 4
     comparison_detectors = ("mahalanobis+kernel_pca", "kernel_pca")
     options = {"sigma": Option("width of the Gaussian kernel", float), "q": Option("components kept")}
@@ -60,7 +50,7 @@ class KernelPCAMethod(PatchSampleMethod):
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """Eigenvectors of the kernel matrix of a sample, and kernel values of every patch shown."""
         n = int(parameters["patches"])
-        memory = 48 * n * n + 48 * n * work.width + 64 * work.width**2 + 2 * arrays.ROW_BYTES * max(n, work.width)
+        memory = 48 * n * n + 48 * n * work.width + 64 * work.width**2 + 2 * ROW_BYTES * max(n, work.width)
         return Costs(3e-10 * n**3 + 5e-8 * work.places * work.shown * n, memory)
 
     def score(self, detector: KernelPCA, patches: Tensor, value: int | None) -> Tensor:

@@ -12,7 +12,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import Control, Costs, Method, Option, Parameters, Patches, Tell, Workload
 from inspect_core.methods.spectrum import LocalSpectrum
-from inspect_core.recipe_format import arrays, fields
+from inspect_core.recipe_format.arrays import ROW_BYTES
 
 _ROWS = 256
 _MOST_ON_TEACH = 200
@@ -29,12 +29,6 @@ class MahalanobisMethod(Method):
     rank = 1
     defaults = {"k": 100, "ridge": 0.01}
     detector_class = Mahalanobis
-    arrays = {
-        "projection": arrays.unit("d k"),
-        "mean": arrays.floats("h w k"),
-        "cholesky": arrays.floats("h w tri(k)", types=arrays.HALVES),
-    }
-    fields = {"ridge": fields.ANY, "images": fields.whole(1), "storage": fields.one_of("float32", "float16")}
     taps = "expansions"
     pool = 1
     ensemble_rank = 1
@@ -78,7 +72,7 @@ class MahalanobisMethod(Method):
         """A covariance and its factor at every place, and a triangular solve for every patch shown."""
         k = min(int(parameters["k"]), work.width)
         triangle = work.places * k * k
-        memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * arrays.ROW_BYTES * k
+        memory = 20 * triangle + 256 * work.places * k + 96 * k * k + 4 * ROW_BYTES * k
         return Costs(2.5e-11 * triangle * work.fit + 2.8e-10 * triangle * work.shown + 3e-8 * triangle, memory)
 
     def score(self, detector: Mahalanobis, patches: Tensor, value: int | None) -> Tensor:

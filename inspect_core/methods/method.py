@@ -1,7 +1,7 @@
 """The interface of a method: how a detector is fitted, what moves live, what it costs, how it is shown."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -12,8 +12,9 @@ from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph
 from inspect_core.methods.spectrum import LocalSpectrum
-from inspect_core.recipe_format.arrays import LARGEST_RECIPE, ArraySpec, require_memory
-from inspect_core.runtime.json_record import FieldRule
+from inspect_core.recipe_format.arrays import LARGEST_RECIPE, require_memory
+from inspect_core.runtime.json_record import Rules
+from inspect_core.runtime.stored import ArraySpec
 
 BATCH = 16
 """Photos whose patches a fit processes at once."""
@@ -43,13 +44,20 @@ Tell = Callable[[float], None]
 
 
 class Detector(Protocol):
-    """A fitted detector: frozen arrays and a score, higher for more unusual features."""
+    """A fitted detector: frozen arrays and a score, higher for more unusual features.
+
+    `runtime.stored.Stored` gives it all but the score.
+    """
 
     def score(self, features: Tensor, /) -> Tensor: ...
     def arrays(self) -> dict[str, Tensor]: ...
     def params(self) -> dict: ...
     @classmethod
     def from_arrays(cls, arrays: dict[str, Tensor], params: dict) -> Self: ...
+    @classmethod
+    def array_specs(cls, params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]: ...
+    @classmethod
+    def rules(cls) -> Rules: ...
 
 
 @dataclass(frozen=True)
@@ -142,12 +150,7 @@ class Method(ABC):
     defaults: Parameters
     """Parameters of the fit, all there are."""
     detector_class: type[Detector]
-    """Class of the fitted detector."""
-    arrays: Mapping[str, ArraySpec]
-    """What the detector's arrays may be in a recipe, built with `recipe_format.arrays`; a recipe that says otherwise is
-    refused. Lengths: h, w of the grid, k features of a patch; k has to be among them."""
-    fields: Mapping[str, FieldRule] = {}
-    """What `params()` of the detector may be in a recipe, built with `recipe_format.fields`."""
+    """Class of the fitted detector. Among the lengths of its arrays in a recipe is k, the features of a patch."""
 
     taps: str = "outputs"
     """The preset of taps it works best on, where a backbone has several."""
@@ -183,6 +186,10 @@ class Method(ABC):
     space: str = ""
     """The space in which the detector sees patches before it scores them, for the reader of a plot; empty: that of the
     features."""
+
+    def rules(self) -> Rules:
+        """What `params()` of the detector may be in a recipe: all that its class allows, or less."""
+        return self.detector_class.rules()
 
     def project(self, d: int, seed: int, parameters: Parameters) -> Tensor | None:
         """(d, k) float32 columns for the d joined channels: all up to WIDEST (None), else WIDEST mixed ones."""

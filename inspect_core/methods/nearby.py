@@ -9,7 +9,6 @@ from inspect_core.detectors.nearby_patches import NearbyPatches, blocks_of, fit,
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Method, Parameters, Patches, Tell, Workload
 from inspect_core.methods.patch_sampling import PatchSampler
-from inspect_core.recipe_format import arrays, fields
 
 COMPONENTS, REACH = 40, 2
 """Principal components of a patch, and cells within which a good patch counts (MEASUREMENTS section 3)."""
@@ -17,8 +16,6 @@ LEAST_PHOTOS, MOST_PHOTOS = 8, 60
 """Photos that are kept whole, fewer on finer grids; more than one, so that some are left without those of a fold."""
 PLACES = 32 * 32
 """Of the finest grid for which MOST_PHOTOS are kept."""
-FARTHEST = 8
-"""Cells that a recipe may ask for."""
 
 
 class KeptPhotos(PatchSampler):
@@ -54,8 +51,6 @@ class NearbyPatchMethod(Method):
     rank = 9
     defaults = {}
     detector_class = NearbyPatches
-    arrays = {"mean": arrays.floats("k"), "basis": arrays.unit("k r"), "bank": arrays.floats("h w n r")}
-    fields = {"reach": fields.whole(0, FARTHEST)}
     published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
     has_one_scale = True
     ensemble_rank = 6

@@ -6,7 +6,7 @@ from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neigh
 from inspect_core.methods.graphs import Graph, as_rows, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Parameters, Patches, Tell, Workload
 from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
-from inspect_core.recipe_format import arrays, fields
+from inspect_core.recipe_format.arrays import ROW_BYTES
 
 DRAWN = 8
 """Patches drawn for each that the bank holds."""
@@ -23,8 +23,6 @@ class NearestPatchMethod(PatchSampleMethod):
     rank = 8
     defaults = {"patches": 2000, "neighbour": 1}
     detector_class = NearestNeighbour
-    arrays = {"bank": arrays.floats("n k")}
-    fields = {"k": fields.whole(1), "unit": fields.one_of(False)}
     published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
     ensemble_rank = 5
     candidates = (
@@ -42,7 +40,7 @@ class NearestPatchMethod(PatchSampleMethod):
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """A sample that is drawn, and the distances of every patch shown to it."""
         n = int(parameters["patches"])
-        memory = 16 * DRAWN * n * work.width + 2 * arrays.ROW_BYTES * max(n, work.width)
+        memory = 16 * DRAWN * n * work.width + 2 * ROW_BYTES * max(n, work.width)
         return Costs(5e-9 * work.places * work.shown * n, memory)
 
     def graph(self, detector: NearestNeighbour, columns: Tensor | None, value: int) -> Graph:

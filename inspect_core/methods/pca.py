@@ -3,7 +3,7 @@
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap, identity_map
 from inspect_core.methods.method import Parameters
 from inspect_core.methods.subspace import SubspaceMethod
-from inspect_core.recipe_format import arrays, fields
+from inspect_core.runtime.json_record import Rules, one_of
 
 
 class PCAMethod(SubspaceMethod):
@@ -12,9 +12,10 @@ class PCAMethod(SubspaceMethod):
     reference = "Reconstruction error of principal component analysis"
     published_words = "A baseline: patches, layers and grid are those of Kim et al."
     rank = 7
-    arrays = arrays.subspace("k", mean=fields.LARGEST)
-    fields = fields.COSINE | {"cosine": fields.one_of(False)}
     is_offered = False
+
+    def rules(self) -> Rules:
+        return {**super().rules(), "cosine": one_of(False), "gamma": one_of(None)}
 
     def feature_map(self, width: int, seed: int, parameters: Parameters) -> FeatureMap:
         return identity_map(width)

@@ -14,7 +14,6 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Control, Costs, Option, Parameters, Patches, Tell, Workload
 from inspect_core.methods.patch_sampling import PatchSampleMethod, PatchSampler
-from inspect_core.recipe_format import arrays, fields
 
 MOST = 100
 _MOST_ON_TEACH = 300
@@ -38,8 +37,6 @@ class QuadricsMethod(PatchSampleMethod):
     rank = 5
     defaults = {"m": None, "components": 48, "robust": 0, "patches": 16_384}
     detector_class = Quadrics
-    arrays = arrays.quadrics("k")
-    fields = fields.QUADRICS
     taps = "expansions"
     ensemble_rank = 2
     candidates = ("quadrics", "mahalanobis+quadrics")

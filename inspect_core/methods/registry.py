@@ -25,10 +25,10 @@ def _rows() -> dict[str, Method]:
 METHODS = _rows()
 OFFERED = tuple(name for name, method in METHODS.items() if method.is_offered)
 """What the Teach page offers; the others are for comparison only."""
-FIELDS = {name: method.fields for name, method in METHODS.items()}
+FIELDS = {name: method.rules() for name, method in METHODS.items()}
 """What recipe.json may hold for each method's detector."""
-ARRAYS = {name: method.arrays for name, method in METHODS.items()}
-"""What the arrays of each method's detector may be in a recipe."""
+DETECTORS = {name: method.detector_class for name, method in METHODS.items()}
+"""The class of each method's detector, which says what its arrays may be in a recipe."""
 CONTROLS: dict[str, Control] = {name: control for row in METHODS.values() for name, control in row.controls.items()}
 OPTIONS: dict[str, Option] = {name: option for row in METHODS.values() for name, option in row.options.items()}
 """Parameters of the fit that a user may set, of all methods."""

@@ -10,7 +10,6 @@ from inspect_core.detectors.relative_colour import RelativeColour, distances, fi
 from inspect_core.features.tapped_network import PICTURE
 from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Method, Parameters, Patches, Tell, Workload
-from inspect_core.recipe_format import arrays
 
 
 class ShadeMethod(Method):
@@ -21,7 +20,6 @@ class ShadeMethod(Method):
     rank = 10
     defaults = {"ridge": 1e-5}
     detector_class = RelativeColour
-    arrays = {"mean": arrays.floats("h w k"), "whitening": arrays.floats("h w k k")}
     taps = PICTURE
     published = PUBLISHED | {"grid": (32, 32)}
     has_one_scale = True

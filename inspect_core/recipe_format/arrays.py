@@ -8,13 +8,14 @@ each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower tri
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from inspect_core.images.tiles import TilePlan
-from inspect_core.runtime.json_record import LARGEST, MANY, SMALLEST, from_table
+from inspect_core.recipe_format.fields import PARTS
+from inspect_core.runtime.json_record import SMALLEST, from_table
+from inspect_core.runtime.stored import FLOATS, ArraySpec, floats, unit
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of every array, by name."""
@@ -22,7 +23,6 @@ Header = Mapping[str, tuple[str, tuple[int, ...]]]
 _CODES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "u1", "BOOL": "?"}
 DTYPES = {name: np.dtype(code) for name, code in _CODES.items()}
 BYTES = {name: kind.itemsize for name, kind in DTYPES.items()}
-FLOATS, HALVES = ("F32", "F64"), ("F16", "F32")
 SHARED = ("h", "w", "e")
 MAY_BE_NONE = ("r", "cases", "accepted")
 """Lengths that a fit can leave at 0: components of samples that do not vary, cases that were taken out."""
@@ -39,63 +39,8 @@ ROW_BYTES = 1 << 16
 """Per sample or mapped feature with which a block of patches is compared."""
 
 
-@dataclass(frozen=True)
-class ArraySpec:
-    """types: allowed in the header; shape: names of its lengths, or numbers; low, high: bounds of every value."""
-
-    types: tuple[str, ...]
-    shape: tuple[str, ...]
-    low: float
-    high: float
-
-
-Detectors = Mapping[str, Mapping[str, ArraySpec]]
-
-
-def floats(shape: str, low: float = -LARGEST, high: float = LARGEST, types: tuple[str, ...] = FLOATS) -> ArraySpec:
-    """Numbers of that shape, lengths separated by blanks: "h w k". Both bounds are allowed values."""
-    return ArraySpec(types, tuple(shape.split()), low, high)
-
-
-def fractions(shape: str) -> ArraySpec:
-    """Numbers from 0 to 1, with room for rounding."""
-    return floats(shape, 0, 1 + 1e-6)
-
-
-def unit(shape: str) -> ArraySpec:
-    """Entries of vectors of length 1, with room for rounding."""
-    return floats(shape, -1.01, 1.01)
-
-
-def whole(shape: str, low: int = 0) -> ArraySpec:
-    """Whole numbers, such as indices and codes."""
-    return ArraySpec(("I32", "I64"), tuple(shape.split()), low, MANY)
-
-
-def subspace(width: str, mean: float) -> dict[str, ArraySpec]:
-    """A mean, of entries up to `mean`, and principal components of features of the length by that name."""
-    return {
-        "mean": floats(width, -mean, mean),
-        "components": unit(f"{width} r"),
-        "eigenvalues": floats("r", 0, LARGEST**2),
-    }
-
-
-def fourier(width: str) -> dict[str, ArraySpec]:
-    """Random Fourier features of such features, and their subspace."""
-    return subspace("D", 1.01) | {"w0": floats(f"D {width}", -100, 100), "u": floats("D", 0, 7)}
-
-
-def quadrics(width: str) -> dict[str, ArraySpec]:
-    """m quadrics in n principal components of such features."""
-    return {
-        "A": floats("m n n"),
-        "b": floats("m n"),
-        "c": floats("m"),
-        "shift": floats(width),
-        "scale": floats("1", SMALLEST),
-        "basis": unit(f"{width} n"),
-    }
+Detectors = Mapping[str, Any]
+"""Class of the detector of every method, by the method's name."""
 
 
 _SCALES = {
@@ -107,32 +52,6 @@ _SCALES = {
     "scale_reach": floats("s", 0),
     "scale_tolerated": floats("s", 0),
 }
-_KNOWN_CASES = {
-    "embeddings": floats("cases e"),
-    "outlier_scores": floats("cases", 0),
-    "pictures": ArraySpec(("U8",), ("cases", "64", "64", "3"), 0, 255),
-    "surface_accepted": unit("accepted e"),
-} | {f"surface_{name}": array for name, array in quadrics("e").items()}
-_NOTHING = float(np.finfo(np.float64).min)
-_DEFECT_TYPES = {
-    "mu": floats("polytopes e"),
-    "var": floats("polytopes e", SMALLEST**2, LARGEST**2),
-    "log_ratio": floats("polytopes classes", _NOTHING),
-    "prior": fractions("classes"),
-    "constant": floats("1", _NOTHING),
-    "scale": floats("1", SMALLEST),
-}
-_FOREST = {
-    "codes": whole("polytopes trees"),
-    "feature": whole("nodes", -2),
-    "threshold": floats("nodes"),
-    "left": whole("nodes", -1),
-    "right": whole("nodes", -1),
-    "roots": whole("trees"),
-    "share": fractions("nodes classes"),
-}
-_PIXELS, _MASK = ArraySpec(("U8",), ("down", "across", "3"), 0, 255), ArraySpec(("U8",), ("down", "across"), 0, 1)
-_ALIGNMENT = {"reference": _PIXELS, "mask": _MASK, "coverage_mask": _MASK}
 
 
 def view(number: int) -> str:
@@ -143,34 +62,24 @@ def view(number: int) -> str:
 def expected(document: Mapping, names: Collection[str], detectors: Detectors) -> dict[str, ArraySpec]:
     """The arrays of a recipe with these fields.
 
-    names: those it has, which say whether it mixes channels and how deep its net is; detectors: the arrays of the
-    detector of every method, by its name.
+    names: those it has, which say whether it mixes channels and how deep its net is.
     """
-    product_check, defect_types = document["product_check"], document["defect_types"]
     arrays: dict[str, ArraySpec] = {}
     for number, part in enumerate(document["views"]):
-        view_arrays = dict(detectors[part["name"]]) | (_SCALES if part["scale_stops"] else {})
+        view_arrays = detectors[part["name"]].array_specs(part["params"], names)
+        view_arrays |= _SCALES if part["scale_stops"] else {}
         if "projection" not in view_arrays and f"{view(number)}.columns" in names:
             view_arrays |= {"columns": unit("d k")}
         arrays |= add_prefix(view(number), view_arrays)
-    if product_check is not None:
-        arrays |= add_prefix(
-            "product_check", subspace("e", 1.01) if product_check["detector"]["gamma"] is None else fourier("e")
-        )
-    if document["known_cases"] is not None:
-        arrays |= add_prefix("known_cases", _KNOWN_CASES)
-    if defect_types is not None:
-        forest = defect_types["classifier"]["parent"] == "forest"
-        arrays |= add_prefix("defect_types", _DEFECT_TYPES | (_FOREST if forest else _network(names)))
-    if document["alignment"] is not None:
-        arrays |= add_prefix("alignment", _ALIGNMENT)
+    for part, (kind, _) in PARTS.items():
+        if document[part] is not None:
+            arrays |= add_prefix(part, kind.array_specs(document[part], strip_prefix(part, dict.fromkeys(names))))
     return arrays
 
 
 def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, int]:
     """The lengths of a recipe's arrays by name, a shared one (h, w, e) bare, any other as "part.name".
 
-    detectors: as for `expected`.
     Raises ValueError naming the array that is missing, unknown, or of another type or shape than the fields and the
     other arrays require, and, with the sum, when reading and using them would take more than LARGEST_RECIPE.
     """
@@ -197,7 +106,7 @@ def check(document: Mapping, header: Header, detectors: Detectors) -> dict[str, 
 def check_values(document: Mapping, arrays: Mapping[str, np.ndarray], detectors: Detectors) -> None:
     """Raise ValueError naming the first array that holds a value no fit can produce, such as NaN and infinity.
 
-    arrays: as read, with triangles packed; detectors: as for `expected`. The header has been checked.
+    arrays: as read, with triangles packed. The header has been checked.
     """
     for name, array in expected(document, arrays, detectors).items():
         values = arrays[name]
@@ -248,16 +157,6 @@ def add_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """What the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
-
-
-def _network(names: Collection[str]) -> dict[str, ArraySpec]:
-    """Layers W_0, b_0, ... from the embedding to the classes, as many as there are."""
-    layers = sum(name.startswith("defect_types.W_") for name in names)
-    widths = ["e", *(f"units_{i}" for i in range(layers - 1)), "classes"]
-    arrays = {"codes": ArraySpec(("BOOL",), ("polytopes", "units"), 0, 1)}
-    for i in range(layers):
-        arrays |= {f"W_{i}": floats(f"{widths[i + 1]} {widths[i]}"), f"b_{i}": floats(widths[i + 1])}
-    return arrays
 
 
 def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:

@@ -3,23 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
+from inspect_core.classify import kernel_density
+from inspect_core.images.alignment import Alignment
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format.recorded_photos import ChallengePart, TeachingRecord, UnscoredPart
 from inspect_core.runtime.json_record import (
-    ANY,
-    DISTANCE,
-    FINITE,
     FLAG,
     LARGEST,
     OPTIONAL_TABLE,
     OPTIONAL_TEXT,
-    SMALLEST,
     TABLE,
     TEXT,
-    WIDTH,
     FieldRule,
     check,
     list_of,
@@ -33,6 +30,9 @@ from inspect_core.runtime.json_record import (
     whole,
 )  # fmt: skip
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.whole_part.known_cases import KnownCases
+from inspect_core.whole_part.product_check import ProductCheck
 
 SCHEMA = 3
 """Of recipe.json, the only one that is read; docs/ARCHITECTURE.md says how it may change."""
@@ -52,44 +52,13 @@ VIEW = {
 }
 """A method, its detector's parameters, what it sees, the live values it has local scales for."""
 
-_SHIFT = number(-2, 2)
-_TURN = number(-720, 720)
-_RANGES = {"x": _SHIFT, "y": _SHIFT, "angle": _TURN}
-_RANGES |= dict.fromkeys(("scale", "share", "correlation", "visible"), FINITE)
-ALIGNMENT = {
-    "photo_size": pair(whole(1)),
-    "scale": FLAG,
-    "ranges": {name: {"low": rule, "high": rule} for name, rule in _RANGES.items()},
-    "symmetry_angles": list_of(one_of(90, 180, 270)),
-    "photos_seen": whole(0),
-    "photos_not_located": whole(0),
-    "outlined": FLAG,
+PARTS = {
+    "product_check": (ProductCheck, "the product check"),
+    "known_cases": (KnownCases, "the known cases"),
+    "defect_types": (DefectTypes, "the defect type classifier"),
+    "alignment": (Alignment, "the alignment"),
 }
-"""By which parts are located; its pictures are arrays."""
-
-# Of detectors that several parts of a recipe share: subspaces after a cosine map, with or without Fourier features.
-COSINE = {"cosine": one_of(True), "gamma": one_of(None), "explained_variance": number(SMALLEST, 1)}
-FOURIER = COSINE | {"gamma": WIDTH}
-QUADRICS = {"kept_variance": number(0, 1 + 1e-6), "penalty_value": DISTANCE, "start": one_of("closed form", "random")}
-PRODUCT_CHECK = {
-    "fused": FLAG,
-    "min_energy": number(-LARGEST, 0),
-    "limit": ANY,
-    "mode": TEXT,
-    "detector": COSINE | {"gamma": or_null(WIDTH)},
-}
-KNOWN_CASES = {
-    "cases": {name: list_of(TEXT) for name in ("names", "defect_types", "notes")},
-    "surface": QUADRICS,
-    "limit": DISTANCE,
-    "suggested": DISTANCE,
-    "digests": list_of(TEXT),
-    "by_region": FLAG,
-}
-_CLASSIFIER = {"classes": list_of(TEXT, least=1), "power": WIDTH, "lam": WIDTH, "euclidean": FLAG, "parent": TEXT}
-CLASSIFIERS = {"forest": _CLASSIFIER, "network": _CLASSIFIER | {"with_output": FLAG}}
-"""The parameters of the defect types' classifier, by its parent."""
-DEFECT_TYPES = {"by_region": FLAG, "minimum_confidence": number(0, 1), "classifier": TABLE}
+"""Parts that may be missing: field of recipe.json and of `Recipe` -> its class, and the part in words."""
 
 FIELDS = {
     "schema": one_of(SCHEMA),
@@ -125,10 +94,7 @@ FIELDS = {
     "calibration": {"good": whole(0), "note": TEXT},
     "unscored": (list_of(TABLE), rules_of(UnscoredPart)),
     "challenge_parts": (list_of(TABLE), rules_of(ChallengePart)),
-    "product_check": (OPTIONAL_TABLE, PRODUCT_CHECK),
-    "defect_types": (OPTIONAL_TABLE, DEFECT_TYPES),
-    "alignment": (OPTIONAL_TABLE, ALIGNMENT),
-    "known_cases": (OPTIONAL_TABLE, KNOWN_CASES),
+    **{name: (OPTIONAL_TABLE, kind.rules()) for name, (kind, _) in PARTS.items()},
 }
 """Every field and its rule, in the order of the file; a pair: the rule of a table that may be missing, or of a list of
 tables, and its fields. What is named as a field of `Recipe` is written from it and read into it."""
@@ -147,5 +113,5 @@ def check_document(document: Any, detectors: Mapping[str, Mapping[str, FieldRule
             check(view["params"], detectors[view["name"]], f"views.{place}.params", FILE)
     if document["defect_types"] is not None:
         classifier = document["defect_types"]["classifier"]
-        check(classifier.get("parent"), one_of(*CLASSIFIERS), "defect_types.classifier.parent", FILE)
-        check(classifier, CLASSIFIERS[classifier["parent"]], "defect_types.classifier", FILE)
+        check(classifier.get("parent"), one_of(*kernel_density.RULES), "defect_types.classifier.parent", FILE)
+        check(classifier, kernel_density.RULES[classifier["parent"]], "defect_types.classifier", FILE)

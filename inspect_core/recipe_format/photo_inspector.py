@@ -16,6 +16,7 @@ from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measur
 from inspect_core.images.placement import AS_TAKEN, Placement, place
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format import arrays as recipe_arrays
+from inspect_core.recipe_format.fields import PARTS
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, read_challenge
 from inspect_core.runtime.json_record import from_table
@@ -24,13 +25,6 @@ from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.verdict import Limits, Region, Verdict, Visibility, assemble, mask_uninspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
-
-PARTS = {
-    "product_check": (ProductCheck, "the product check"),
-    "defect_types": (DefectTypes, "the defect type classifier"),
-    "alignment": (Alignment, "the alignment"),
-}
-"""Parts that may be missing: field of recipe.json and of `PhotoInspector` -> its class, and the part in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,17 +164,22 @@ class PhotoInspector(ABC):
         return by_whole or (self.product_check is not None and self.product_check.is_on)
 
 
+USED = tuple(name for name in PARTS if name in PhotoInspector.__annotations__)
+"""Parts of a recipe that an inspection takes."""
+
+
 def read_facts(
-    document: Mapping, arrays: Mapping[str, np.ndarray], path: Path, parts: Mapping[str, tuple] = PARTS
+    document: Mapping, arrays: Mapping[str, np.ndarray], path: Path, parts: Iterable[str] = USED
 ) -> dict[str, Any]:
-    """What recipe.json, checked, and the parts' arrays say of an inspection, by the names of fields.
+    """What recipe.json, checked, and the arrays of these parts say of an inspection, by the names of fields.
 
     Raises ValueError for parts that do not fit together; RecipeError, naming the part, for one that cannot be used.
     """
     geometry = document["geometry"]
     area = document["live_values"].get(AREA)
-    facts = {}
-    for name, (kind, words) in parts.items():
+    facts: dict[str, Any] = {}
+    for name in parts:
+        kind, words = PARTS[name]
         with recipe_errors(path, f"{words} cannot be used"):
             facts[name] = document[name] and kind.from_arrays(recipe_arrays.strip_prefix(name, arrays), document[name])
     size = tuple(geometry["size"])

@@ -16,13 +16,13 @@ from torch import Tensor
 from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment
 from inspect_core.methods.fitted_method import FittedMethod
-from inspect_core.methods.registry import ARRAYS, FIELDS, JOIN, METHODS, methods_of
+from inspect_core.methods.registry import DETECTORS, FIELDS, JOIN, METHODS, methods_of
 from inspect_core.recipe import BackboneChoice, Provenance, Recipe
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format import calibration_table, recipe_package
 from inspect_core.recipe_format import fields as recipe_fields
-from inspect_core.recipe_format.fields import DIRECTION, RESIZE_RULE, SCHEMA
-from inspect_core.recipe_format.photo_inspector import PARTS, read_facts
+from inspect_core.recipe_format.fields import DIRECTION, PARTS, RESIZE_RULE, SCHEMA
+from inspect_core.recipe_format.photo_inspector import read_facts
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.zipped import write_zip
 from inspect_core.recipe_io.recipe_path import check_place
@@ -36,8 +36,6 @@ from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck
 
 TRIANGLE = ".cholesky"
-EXTRAS = PARTS | {"known_cases": (KnownCases, "the known cases")}
-"""Parts of a recipe that may be missing, as `photo_inspector.PARTS`."""
 BUILT = {"backbone", "views", "live_values"}
 """Fields of a recipe that recipe.json states in another form."""
 
@@ -100,9 +98,9 @@ def load(path: str | Path) -> Recipe:
     package = recipe_package.check(path)
     document = recipe_package.read_document(package, FIELDS)
     with recipe_errors(path, "its contents are inconsistent"):
-        lengths = recipe_arrays.check(document, package.header, ARRAYS)
+        lengths = recipe_arrays.check(document, package.header, DETECTORS)
         arrays = package.arrays()
-        recipe_arrays.check_values(document, arrays, ARRAYS)
+        recipe_arrays.check_values(document, arrays, DETECTORS)
         for name in arrays:
             if name.endswith(TRIANGLE):
                 arrays[name] = recipe_arrays.unpack_triangle(arrays[name])
@@ -187,7 +185,7 @@ def _scale_arrays(view: FittedMethod) -> dict[str, np.ndarray]:
 
 
 def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes | Alignment | None]:
-    return {name: getattr(recipe, name) for name in EXTRAS}
+    return {name: getattr(recipe, name) for name in PARTS}
 
 
 def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) -> Recipe:
@@ -206,7 +204,7 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
             raise ValueError(f"live_values.{name} is {live[name]}, above {most} of the fit")
     if not set(chosen["taps"]) >= {tap for view in views for tap in view.spec.taps}:
         raise ValueError("a view uses a tap that the backbone does not have")
-    facts = read_facts(document, arrays, package.where, EXTRAS)
+    facts = read_facts(document, arrays, package.where, PARTS)
     hints = get_type_hints(Recipe)
     others = document.keys() & hints.keys() - facts.keys() - BUILT
     return Recipe(

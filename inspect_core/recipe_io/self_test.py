@@ -15,7 +15,7 @@ import torch
 
 from inspect_core.methods.fitted_method import joined_errors
 from inspect_core.recipe import Recipe
-from inspect_core.recipe_format.photo_inspector import PARTS
+from inspect_core.recipe_format.fields import PARTS
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.scoring.anomaly_map import SIGMA, image_score, to_pixels
 from inspect_core.scoring.input_checks import as_finite

@@ -127,8 +127,12 @@ BOUNDS = FieldRule(
 def rules_of(record: Any) -> Rules:
     """What every field of a dataclass must be in JSON. Raises TypeError for a field that does not say."""
     hints = get_type_hints(record, include_extras=True)
-    named = {field.name: (hints[field.name], f"{record.__name__}.{field.name}") for field in fields(record)}
-    return {name: _rule(hint, full_name) for name, (hint, full_name) in named.items() if not _is_elsewhere(hint)}
+    return rules_of_hints(record.__name__, {field.name: hints[field.name] for field in fields(record)})
+
+
+def rules_of_hints(record: str, hints: Mapping[str, Any]) -> Rules:
+    """As `rules_of`, of the fields with these types, Annotated, in a class of that name."""
+    return {name: _rule(hint, f"{record}.{name}") for name, hint in hints.items() if not _is_elsewhere(hint)}
 
 
 def to_table(record: Any) -> dict[str, Any]:

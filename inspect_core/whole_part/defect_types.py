@@ -3,17 +3,19 @@
 A kernel density forest or network (Dey et al. 2025) on embeddings of whole parts, or of the region that stands out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from inspect_core.classify.kernel_density import KernelDensityClassifier
 from inspect_core.images.boxes import Box, crop_square
+from inspect_core.runtime.json_record import FLAG, TABLE, Rules, number
+from inspect_core.runtime.stored import ArraySpec
 from inspect_core.scoring.anomaly_map import Region
 
 MARGIN = 1.5
-_LOG_OF_NOTHING = float(np.finfo(np.float64).min)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +83,7 @@ class DefectTypes:
         return replace(self, classifier=replace(self.classifier, classes=words))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All numbers, finite: the logarithm of 0 is written as the smallest float64."""
-        return {
-            name: np.where(np.isneginf(value), _LOG_OF_NOTHING, value) if value.dtype == np.float64 else value
-            for name, value in self.classifier.arrays().items()
-        }
+        return self.classifier.arrays()
 
     def params(self) -> dict:
         params = {"by_region": self.by_region, "minimum_confidence": self.minimum_confidence}
@@ -94,12 +92,18 @@ class DefectTypes:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> "DefectTypes":
         """The defect types of a recipe; their posteriors are equal to the bit."""
-        copies = {name: value.copy() for name, value in arrays.items()}
-        for value in copies.values():
-            if value.dtype == np.float64:
-                value[value == _LOG_OF_NOTHING] = -np.inf
-        classifier = KernelDensityClassifier.from_arrays(copies, params["classifier"])
-        return cls(classifier, bool(params["by_region"]), float(params["minimum_confidence"]))
+        classifier = KernelDensityClassifier.from_arrays(arrays, params["classifier"])
+        return cls(classifier, params["by_region"], float(params["minimum_confidence"]))
+
+    @classmethod
+    def array_specs(cls, params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]:
+        """As `Stored.array_specs`."""
+        return KernelDensityClassifier.array_specs(params["classifier"], names)
+
+    @classmethod
+    def rules(cls) -> Rules:
+        """As `Stored.rules`; `kernel_density.RULES` are those of its classifier, by parent."""
+        return {"by_region": FLAG, "minimum_confidence": number(0, 1), "classifier": TABLE}
 
 
 def least_limit(prior: np.ndarray) -> float:

@@ -5,14 +5,17 @@ A cosine similarity between embeddings is high for pairs of outliers that have n
 score o and a limit t, the similarity counts only where both are below t.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import squash
+from inspect_core.runtime.json_record import DISTANCE, FLAG, TEXT, Rules, list_of
+from inspect_core.runtime.stored import ArraySpec, floats
 from inspect_core.scoring.input_checks import as_finite, as_finite_number
 from inspect_core.whole_part.known_surface import KnownSurface, finite_unit, to_unit
 
@@ -168,6 +171,29 @@ class KnownCases:
             suggested=float(params["suggested"]),
             by_region=bool(params["by_region"]),
         )
+
+    @classmethod
+    def array_specs(cls, params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]:
+        """As `Stored.array_specs`."""
+        surface = KnownSurface.array_specs(params["surface"], names)
+        return {
+            "embeddings": floats("cases e"),
+            "outlier_scores": floats("cases", 0),
+            "pictures": floats(f"cases {PICTURE} {PICTURE} 3", 0, 255, ("U8",)),
+            **{f"surface_{name}": spec for name, spec in surface.items()},
+        }
+
+    @classmethod
+    def rules(cls) -> Rules:
+        """As `Stored.rules`."""
+        return {
+            "cases": {name: list_of(TEXT) for name in ("names", "defect_types", "notes")},
+            "surface": KnownSurface.rules(),
+            "limit": DISTANCE,
+            "suggested": DISTANCE,
+            "digests": list_of(TEXT),
+            "by_region": FLAG,
+        }
 
 
 def peak_box(anomaly_map: np.ndarray, size: tuple[int, int]) -> Box:

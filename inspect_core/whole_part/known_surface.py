@@ -7,10 +7,12 @@ vary at all. Evaluated in NumPy.
 """
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.json_record import DISTANCE, SMALLEST, number, one_of
+from inspect_core.runtime.stored import Stored, floats, unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +25,16 @@ class KnownSurface(Stored):
     A single part of a new type is an outlier to any fit of many; if vouched for, it and parts like it are known.
     """
 
-    A: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    shift: np.ndarray
-    scale: np.ndarray
-    basis: np.ndarray
-    accepted: np.ndarray
-    kept_variance: float
-    penalty_value: float
-    start: str
+    A: Annotated[np.ndarray, floats("m n n")]
+    b: Annotated[np.ndarray, floats("m n")]
+    c: Annotated[np.ndarray, floats("m")]
+    shift: Annotated[np.ndarray, floats("e")]
+    scale: Annotated[np.ndarray, floats("1", SMALLEST)]
+    basis: Annotated[np.ndarray, unit("e n")]
+    accepted: Annotated[np.ndarray, unit("accepted e")]
+    kept_variance: Annotated[float, number(0, 1 + 1e-6)]
+    penalty_value: Annotated[float, DISTANCE]
+    start: Annotated[str, one_of("closed form", "random")]
 
     def score(self, embeddings: np.ndarray) -> np.ndarray:
         """(n,) float64 distance of (n, d) embeddings, scaled to length 1, to what is known.

@@ -5,14 +5,15 @@ CoP or CoRP on the penultimate features of the backbone, alone or fused with the
 the product check looks whether it is the part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.json_record import ANY, LARGEST, SMALLEST, WIDTH, number, one_of, or_null
+from inspect_core.runtime.stored import ArraySpec, Stored, fourier, subspace
 from inspect_core.scoring.input_checks import as_finite, as_finite_number
 from inspect_core.verdict import ProductCheckResult
 
@@ -26,16 +27,17 @@ class ProductSubspace(Stored):
     """CoP or CoRP as plain arrays: what `detectors.cop_corp.fit_cop` or `fit_corp` gives, under the same names.
 
     mean: (D,); components: (D, r); eigenvalues: (r,); explained_variance: decides how many components are in force;
-    w0 (M, m), u (M,) and gamma: the random Fourier features of CoRP, None for CoP.
+    w0 (M, m), u (M,) and gamma: the random Fourier features of CoRP, None for CoP; cosine: both begin with that map.
     """
 
     mean: np.ndarray
     components: np.ndarray
     eigenvalues: np.ndarray
-    gamma: float | None
-    explained_variance: float
+    gamma: Annotated[float | None, or_null(WIDTH)]
+    explained_variance: Annotated[float, number(SMALLEST, 1)]
     w0: np.ndarray | None = None
     u: np.ndarray | None = None
+    cosine: Annotated[bool, one_of(True)] = True
 
     def score(self, x: np.ndarray) -> np.ndarray:
         """‖(I - U_q U_qᵀ)(Φ(x) - μ)‖ with the components in force: (n, m) -> (n,) float64.
@@ -62,13 +64,13 @@ class ProductSubspace(Stored):
         q = int(reached.argmax()) + 1 if reached.any() else len(reached)
         return np.ascontiguousarray(self.components[:, :q])
 
-    def params(self) -> dict[str, Any]:
-        """cosine, gamma (None for CoP) and explained_variance."""
-        return {"cosine": True} | super().params()
+    @classmethod
+    def array_specs(cls, params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]:
+        return subspace("e", 1.01) if params["gamma"] is None else fourier("e")
 
 
 @dataclass(frozen=True, eq=False)
-class ProductCheck:
+class ProductCheck(Stored):
     """A fitted product check.
 
     detector: CoP or CoRP on (d,) penultimate features; fused: whether the energy of the logits takes part;
@@ -79,8 +81,8 @@ class ProductCheck:
 
     detector: ProductSubspace
     fused: bool
-    min_energy: float
-    limit: float
+    min_energy: Annotated[float, number(-LARGEST, 0)]
+    limit: Annotated[float, ANY]
     mode: str = WARN
 
     def __post_init__(self) -> None:
@@ -134,17 +136,3 @@ class ProductCheck:
     def with_mode(self, mode: str) -> Self:
         """The same check in mode "off", "warn" or "stop". Raises ValueError for any other mode."""
         return replace(self, mode=mode)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return self.detector.arrays()
-
-    def params(self) -> dict:
-        names = ("fused", "min_energy", "limit", "mode")
-        return {name: getattr(self, name) for name in names} | {"detector": self.detector.params()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], params: Mapping) -> Self:
-        """The product check of a recipe. Raises ValueError for parameters that are not those of one."""
-        detector = ProductSubspace.from_arrays(arrays, params["detector"])
-        limit, min_energy = float(params["limit"]), float(params["min_energy"])
-        return cls(detector, bool(params["fused"]), min_energy, limit, params["mode"])

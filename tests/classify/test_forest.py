@@ -74,7 +74,7 @@ def test_arrays_are_enough():
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((50, 3)), rng.integers(3, size=50)
     ours, _ = both(x, y)
-    restored = Forest.from_arrays(ours.arrays() | {"other": np.zeros(1)}, width=3)
+    restored = Forest.from_arrays(ours.arrays() | {"other": np.zeros(1)}, {})
     np.testing.assert_array_equal(restored.proba(x), ours.proba(x))
     assert all(array.dtype != object for array in ours.arrays().values())
 

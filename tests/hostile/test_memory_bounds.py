@@ -11,7 +11,7 @@ from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
 from inspect_core.features.tapped_network import PICTURE
 from inspect_core.methods.method import LARGEST_FIT, Workload
-from inspect_core.methods.registry import ARRAYS, METHODS, parameters_of
+from inspect_core.methods.registry import DETECTORS, METHODS, parameters_of
 from inspect_core.recipe_format import arrays
 from inspect_core.recipe_format.arrays import LARGEST_RECIPE, photo_bytes
 from inspect_core.recipe_format.recipe_package import Package, RecipeError
@@ -24,14 +24,14 @@ MEGABYTE = 2**20
 
 
 def check(document: dict, header: dict) -> dict[str, int]:
-    return arrays.check(document, header, ARRAYS)
+    return arrays.check(document, header, DETECTORS)
 
 
 def of_gaussians(grid: tuple[int, int], k: int, d: int = 400, size: tuple[int, int] = (256, 256)) -> tuple[dict, dict]:
     """Fields and header of a recipe of the first method."""
     document = {
         "geometry": {"grid": list(grid), "size": list(size)},
-        "views": [{"name": "mahalanobis", "scale_stops": []}],
+        "views": [{"name": "mahalanobis", "params": {}, "scale_stops": []}],
     }
     document |= dict.fromkeys(("product_check", "known_cases", "defect_types", "alignment", "areas", "tiles"))
     header = {
@@ -124,7 +124,7 @@ def test_what_the_page_can_teach_at_most_is_allowed():
 def as_taught(method: str, grid: tuple[int, int], width: int, count: int, size: tuple[int, int]) -> tuple[dict, dict]:
     """Fields and header of the largest recipe that comes of a fit with `count` features or samples."""
     document, header = of_gaussians(grid, count, max(count, width), size)
-    document["views"][0]["name"] = method
+    document["views"][0] |= {"name": method, "params": {"gamma": 1.0}}
     if method == "corp":
         header = {"mean": (count,), "components": (count, count), "w0": (count, width), "u": (count,)}
     elif method == "kernel_pca":

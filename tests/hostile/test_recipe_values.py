@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import safetensors
 
-from inspect_core.methods.registry import ARRAYS, FIELDS, METHODS
+from inspect_core.images.alignment import Alignment
+from inspect_core.methods.registry import DETECTORS, FIELDS, METHODS
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format import fields, recipe_package
@@ -112,8 +113,8 @@ def is_refused(document: dict, arrays: dict[str, np.ndarray]) -> bool:
     header = {name: (CODES.get(value.dtype, ""), value.shape) for name, value in arrays.items()}
     try:
         fields.check_document(document, FIELDS)
-        recipe_arrays.check(document, header, ARRAYS)
-        recipe_arrays.check_values(document, arrays, ARRAYS)
+        recipe_arrays.check(document, header, DETECTORS)
+        recipe_arrays.check_values(document, arrays, DETECTORS)
     except ValueError:
         return True
     return False
@@ -230,13 +231,13 @@ def test_what_fits_nothing_is_refused_by_its_name(recipes, package, method, path
 
 @pytest.mark.parametrize(("name", "value"), [("x", -2.5), ("y", 1e9), ("angle", 721.0), ("angle", "10")])
 def test_a_part_is_searched_for_within_bounds(name, value):
-    ranges = {name: {"low": -0.5, "high": 1.0} for name in fields.ALIGNMENT["ranges"]}
+    ranges = {name: {"low": -0.5, "high": 1.0} for name in Alignment.rules()["ranges"]}
     document = {"photo_size": [8, 8], "scale": True, "ranges": ranges, "symmetry_angles": [], "outlined": False}
     document |= {"photos_seen": 4, "photos_not_located": 0}
-    check(document, fields.ALIGNMENT, "alignment", fields.FILE)
+    check(document, Alignment.rules(), "alignment", fields.FILE)
     ranges[name]["high"] = value
     with pytest.raises(ValueError, match=rf"alignment\.ranges\.{name}\.high"):
-        check(document, fields.ALIGNMENT, "alignment", fields.FILE)
+        check(document, Alignment.rules(), "alignment", fields.FILE)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from inspect_core.methods.fitted_method import joined_errors
 from inspect_core.methods.method import PUBLISHED, Method, Patches, Workload, stops_up_to
 from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe_io.recipe_file import load, save
+from inspect_core.runtime.json_record import check
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import Study
 
@@ -167,11 +168,12 @@ def test_saved_and_loaded_scores_are_equal_to_the_bit(name, method):
 @every_method
 def test_a_recipe_may_hold_what_a_fit_gives(name, method):
     detector, _ = fitted(method)
-    assert detector.params().keys() == method.fields.keys()
-    assert all(method.fields[field].holds(value) for field, value in detector.params().items())
-    assert detector.arrays().keys() == method.arrays.keys()
+    check(detector.params(), method.rules(), name, "recipe.json")
+    arrays = method.detector_class.array_specs(detector.params(), detector.arrays())
+    assert detector.arrays().keys() == arrays.keys()
+    assert any("k" in array.shape for array in arrays.values())
     for key, values in detector.arrays().items():
-        assert method.arrays[key].low <= values.min() <= values.max() <= method.arrays[key].high, key
+        assert arrays[key].low <= values.min() <= values.max() <= arrays[key].high, key
 
 
 @every_method

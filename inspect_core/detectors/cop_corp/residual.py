@@ -2,8 +2,9 @@
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +14,8 @@ from inspect_core.detectors.checks import as_features, require_between
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
 from inspect_core.detectors.patch_rows import blocks
 from inspect_core.detectors.warned import FitWarning
+from inspect_core.runtime.json_record import FLAG, LARGEST, SMALLEST, WIDTH, Rules, number, or_null
+from inspect_core.runtime.stored import ArraySpec, fourier, subspace
 
 _ROWS = 4096
 
@@ -103,6 +106,18 @@ class KernelPCAMap:
         return cls(
             feature_map, arrays["mean"], arrays["components"], arrays["eigenvalues"], params["explained_variance"]
         )
+
+    @classmethod
+    def array_specs(cls, params: Mapping[str, Any], names: Collection[str]) -> dict[str, ArraySpec]:
+        """As `Stored.array_specs`."""
+        if params["gamma"] is not None:
+            return fourier("k")
+        return subspace("k", 1.01 if params["cosine"] else LARGEST)
+
+    @classmethod
+    def rules(cls) -> Rules:
+        """As `Stored.rules`."""
+        return {"cosine": FLAG, "gamma": or_null(WIDTH), "explained_variance": number(SMALLEST, 1)}
 
     def _require_count(self, q: int) -> None:
         D = len(self.mean)

@@ -8,7 +8,7 @@ sums over one product give exactly what a separate fit at each k would.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -21,7 +21,8 @@ from inspect_core.detectors.mahalanobis.per_location import (
     require_grid,
     whitening_blocks,
 )
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.json_record import ANY, Rules, one_of, whole
+from inspect_core.runtime.stored import HALVES, Stored, floats, unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +36,11 @@ class Mahalanobis(Stored):
     cost of one image.
     """
 
-    projection: Tensor
-    mean: Tensor
-    cholesky: Tensor
-    ridge: float
-    images: int
+    projection: Annotated[Tensor, unit("d k")]
+    mean: Annotated[Tensor, floats("h w k")]
+    cholesky: Annotated[Tensor, floats("h w tri(k)", types=HALVES)]
+    ridge: Annotated[float, ANY]
+    images: Annotated[int, whole(1)]
 
     def score(self, features: Tensor | np.ndarray, *, k: int | None = None) -> Tensor:
         """Distances (n, h, w) of features (n, h, w, d), in the first k dimensions (all when None).
@@ -98,6 +99,10 @@ class Mahalanobis(Stored):
     def params(self) -> dict[str, Any]:
         """ridge, images, and storage: the type of the Cholesky factors, "float32" or "float16"."""
         return super().params() | {"storage": str(self.cholesky.dtype).removeprefix("torch.")}
+
+    @classmethod
+    def rules(cls) -> Rules:
+        return {**super().rules(), "storage": one_of("float32", "float16")}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], params: Mapping[str, Any]) -> Self:

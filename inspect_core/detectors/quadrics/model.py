@@ -6,6 +6,7 @@ Pavutnitskiy et al., "Quadric hypersurface intersection for manifold learning in
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -14,7 +15,8 @@ from torch import Tensor
 from inspect_core.detectors.quadrics.algebraic import monomials
 from inspect_core.detectors.quadrics.coordinates import as_points, require_count, to_coordinates
 from inspect_core.detectors.quadrics.distances import hilbert_schmidt_norm, monomial_coefficients, second_order
-from inspect_core.runtime.stored import Stored
+from inspect_core.runtime.json_record import DISTANCE, SMALLEST, number, one_of
+from inspect_core.runtime.stored import Stored, floats, unit
 
 # Numbers in work at one time: 16 MB in float32, which a shared cache holds.
 NUMBERS_PER_BLOCK = 2**22
@@ -33,15 +35,15 @@ class Quadrics(Stored):
     start: "closed form" or "random", where the fit began.
     """
 
-    A: Tensor
-    b: Tensor
-    c: Tensor
-    shift: Tensor
-    scale: Tensor
-    basis: Tensor | None
-    kept_variance: float
-    penalty_value: float
-    start: str
+    A: Annotated[Tensor, floats("m n n")]
+    b: Annotated[Tensor, floats("m n")]
+    c: Annotated[Tensor, floats("m")]
+    shift: Annotated[Tensor, floats("k")]
+    scale: Annotated[Tensor, floats("1", SMALLEST)]
+    basis: Annotated[Tensor | None, unit("k n")]
+    kept_variance: Annotated[float, number(0, 1 + 1e-6)]
+    penalty_value: Annotated[float, DISTANCE]
+    start: Annotated[str, one_of("closed form", "random")]
 
     def score(self, x: Tensor | np.ndarray, *, m: int | None = None) -> Tensor:
         """Mean second-order distance to the first m quadrics (eq. 16), in the unit of the features.
