@@ -27,6 +27,13 @@ def test_rows_that_are_gone_are_found(filled, tamper, missing):
     assert filled.verify() != [], "an entry more must not heal it"
 
 
+@pytest.mark.parametrize(("missing", "words"), [({3}, "entry 3 is missing"), ({2, 3, 4}, "entries 2 to 4 are missing")])
+def test_a_gap_is_named_by_its_entries(filled, tamper, missing, words):
+    for number in missing:
+        tamper("DELETE FROM audit_entries WHERE number = :number", number=number)
+    assert words in filled.verify()
+
+
 def test_exchanged_rows_are_found(filled, tamper):
     for number, other in ((2, 99), (5, 2), (99, 5)):
         tamper("UPDATE audit_entries SET number = :other WHERE number = :number", number=number, other=other)
