@@ -30,7 +30,7 @@ def test_good_and_defective_parts_tested_are_counted():
     assert (counts.defects_total, counts.defects_reviewed, counts.defects_missed) == (3, 1, 1)
 
 
-def test_without_good_parts_to_test_those_that_set_the_limits_count():
+def test_without_good_tests_those_that_set_the_limits_count():
     counts, is_own = counts_of(LIMITS, SET_ON, [photo("dent", 1.0)])
     assert is_own
     assert (counts.good_total, counts.good_reviewed, counts.defects_missed) == (3, 1, 1)
