@@ -1,10 +1,9 @@
 """A recipe is everything needed to inspect a part, frozen; `inspect` applies it to one photo."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,100 +11,42 @@ import numpy as np
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import FeatureExtractor, embed, rows_of
 from inspect_core.images.alignment import Alignment
-from inspect_core.images.areas import InspectionAreas
-from inspect_core.images.depth import Depth
-from inspect_core.images.photo_quality import QualityRange
-from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.methods.registry import JOIN
+from inspect_core.recipe_format.fields import PlainFields
+from inspect_core.recipe_format.origin import BackboneChoice, Provenance
 from inspect_core.recipe_format.photo_inspector import PhotoInspector, PlacedPhoto
-from inspect_core.recipe_format.recorded_photos import (
-    CalibrationPhoto,
-    ChallengePart,
-    TeachingRecord,
-    UnscoredPart,
-    counts_of,
-)
-from inspect_core.runtime.users import UNKNOWN
+from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, counts_of
 from inspect_core.scoring.anomaly_map import AREA, SIGMA, to_pixels
 from inspect_core.scoring.counts import VerdictCounts
-from inspect_core.verdict import Limits, Verdict
+from inspect_core.verdict import Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck
 
 
-@dataclass(frozen=True)
-class BackboneChoice:
-    """Which network, which taps, which weights (by digest), at which input size (height, width)."""
-
-    name: str
-    taps: tuple[str, ...]
-    weight_digest: str
-    size: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Who made a recipe, when, why and from what.
-
-    created: ISO 8601 with its time zone; photo_root: the folder that most were in; photo_folders: the other ones.
-    """
-
-    created: str
-    author: str = UNKNOWN
-    reason: str = ""
-    parent: str | None = None
-    seeds: Mapping[str, int] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    photo_root: str | None = None
-    photo_folders: tuple[str, ...] = ()
-    calibration_note: str = ""
-
-    @property
-    def folders(self) -> list[Path]:
-        """All folders that its photos were in."""
-        return [Path(folder) for folder in (self.photo_root, *self.photo_folders) if folder]
-
-
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class Recipe(PlainFields):
     """Everything needed to inspect.
 
     views: fitted detectors whose maps are added; live_values: by name, the values in force of their live parameters and
-    of the smallest area, in pixels of the map; product_check, gallery (of known cases), defect_types: if taught;
-    test_photos: photos on which its limits were tested; unscored: parts of its teaching without a score;
-    challenge_parts: its challenge parts; depth: the bit depth at which photos are read, None takes any; alignment:
-    locates the part, None takes photos as they are; areas: drawn on the part; tiles: how large photos are cut, None
-    squashes them to the network's input; mm_per_pixel: of the photos, None when not known, used in texts only; quality:
-    noise, brightness and sharpness of the photos taught; teaching: what it was taught from, None when that is
-    not known; as_published: its method is as the paper has it; digest: identity of the saved recipe, None before it is
-    saved.
+    of the smallest area, in pixels of the map; product_check, known_cases, defect_types: if taught; alignment: locates
+    the part, None takes photos as they are; test_photos: photos on which its limits were tested; digest: identity of
+    the saved recipe, None before it is saved.
     """
 
-    product: str
     backbone: BackboneChoice
     grid: tuple[int, int]
     nearest_upsampling: bool
     views: tuple[FittedMethod, ...]
     live_values: Mapping[str, int]
-    limits: Limits
     calibration_photos: tuple[CalibrationPhoto, ...]
     provenance: Provenance
     product_check: ProductCheck | None = None
     known_cases: KnownCases | None = None
     defect_types: DefectTypes | None = None
-    test_photos: tuple[CalibrationPhoto, ...] = ()
-    unscored: tuple[UnscoredPart, ...] = ()
-    challenge_parts: tuple[ChallengePart, ...] = ()
-    depth: Depth | None = None
     alignment: Alignment | None = None
-    areas: InspectionAreas | None = None
-    tiles: TilePlan | None = None
-    mm_per_pixel: float | None = None
-    quality: QualityRange | None = None
-    teaching: TeachingRecord | None = None
-    as_published: bool = False
+    test_photos: tuple[CalibrationPhoto, ...] = ()
     digest: str | None = None
 
     @property

@@ -95,7 +95,8 @@ def recipe():
     from inspect_core.detectors import mahalanobis
     from inspect_core.features.extraction import PatchFeatureSpec
     from inspect_core.methods.fitted_method import FittedMethod
-    from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+    from inspect_core.recipe import Recipe
+    from inspect_core.recipe_format.origin import BackboneChoice, Provenance
     from inspect_core.recipe_format.recorded_photos import CalibrationPhoto
     from inspect_core.verdict import Limits
 

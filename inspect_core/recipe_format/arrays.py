@@ -8,14 +8,16 @@ each patch is compared with, which takes memory. tri(k) is k(k+1)/2, a lower tri
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format.fields import PARTS
-from inspect_core.runtime.json_record import SMALLEST, from_table
-from inspect_core.runtime.stored import FLOATS, ArraySpec, floats, unit
+from inspect_core.runtime.json_record import from_table
+from inspect_core.runtime.stored import FLOATS, ArraySpec, declared_specs, unit
+from inspect_core.scoring.local_scale import LocalScale
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of every array, by name."""
@@ -38,20 +40,13 @@ MAP_BYTES = 40
 ROW_BYTES = 1 << 16
 """Per sample or mapped feature with which a block of patches is compared."""
 
-
 Detectors = Mapping[str, Any]
 """Class of the detector of every method, by the method's name."""
 
-
 _SCALES = {
-    "scale_centre": floats("s h w"),
-    "scale_gain": floats("s h w", SMALLEST),
-    "scale_level": floats("s"),
-    "scale_spread": floats("s", SMALLEST),
-    "scale_photo_level": floats("s"),
-    "scale_reach": floats("s", 0),
-    "scale_tolerated": floats("s", 0),
+    f"scale_{name}": replace(spec, shape=("s", *spec.shape)) for name, spec in declared_specs(LocalScale).items()
 }
+"""Of a view, a row for each live value that it has a local scale for."""
 
 
 def view(number: int) -> str:

@@ -1,7 +1,8 @@
 """What recipe.json must hold: every field, and the values that a fit and its user can give it."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from inspect_core.classify import kernel_density
 from inspect_core.images.alignment import Alignment
@@ -9,12 +10,12 @@ from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.tiles import TilePlan
+from inspect_core.recipe_format.origin import BackboneChoice, Provenance
 from inspect_core.recipe_format.recorded_photos import ChallengePart, TeachingRecord, UnscoredPart
 from inspect_core.runtime.json_record import (
     FLAG,
     LARGEST,
     OPTIONAL_TABLE,
-    OPTIONAL_TEXT,
     TABLE,
     TEXT,
     FieldRule,
@@ -60,18 +61,35 @@ PARTS = {
 }
 """Parts that may be missing: field of recipe.json and of `Recipe` -> its class, and the part in words."""
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlainFields:
+    """The fields of a recipe that recipe.json states as they are; one more is one more line here.
+
+    unscored: parts of its teaching without a score; challenge_parts: its challenge parts; depth: the bit depth at which
+    photos are read, None takes any; areas: drawn on the part; tiles: how large photos are cut, None squashes them to
+    the network's input; mm_per_pixel: of the photos, None when not known, used in texts only; quality: noise,
+    brightness and sharpness of the photos taught; teaching: what it was taught from, None when that is not known;
+    as_published: its method is as the paper has it.
+    """
+
+    product: str
+    depth: Depth | None = None
+    areas: InspectionAreas | None = None
+    tiles: TilePlan | None = None
+    mm_per_pixel: Annotated[float | None, or_null(SCALE)] = None
+    quality: QualityRange | None = None
+    teaching: TeachingRecord | None = None
+    as_published: bool = False
+    limits: Limits
+    unscored: tuple[UnscoredPart, ...] = ()
+    challenge_parts: tuple[ChallengePart, ...] = ()
+
+
 FIELDS = {
     "schema": one_of(SCHEMA),
-    "product": TEXT,
-    "created": TEXT,
-    "author": TEXT,
-    "reason": TEXT,
-    "parent": OPTIONAL_TEXT,
-    "seeds": table_of(whole(0, 2**63)),
-    "versions": table_of(TEXT),
-    "photo_root": OPTIONAL_TEXT,
-    "photo_folders": list_of(TEXT),
-    "backbone": {"name": TEXT, "taps": list_of(TEXT, least=1), "weight_digest": TEXT},
+    **rules_of(Provenance),
+    "backbone": rules_of(BackboneChoice),
     "geometry": {
         "size": pair(multiple_of(32)),
         "grid": pair(whole(1)),
@@ -82,18 +100,9 @@ FIELDS = {
     },
     "views": (list_of(TABLE, least=1), VIEW),
     "live_values": table_of(whole(0)),
-    "depth": (OPTIONAL_TABLE, rules_of(Depth)),
-    "areas": (OPTIONAL_TABLE, rules_of(InspectionAreas)),
-    "tiles": (OPTIONAL_TABLE, rules_of(TilePlan)),
-    "mm_per_pixel": or_null(SCALE),
-    "quality": (OPTIONAL_TABLE, rules_of(QualityRange)),
-    "teaching": (OPTIONAL_TABLE, rules_of(TeachingRecord)),
-    "as_published": FLAG,
-    "limits": rules_of(Limits),
+    **rules_of(PlainFields),
     "score_direction": one_of(DIRECTION),
     "calibration": {"good": whole(0), "note": TEXT},
-    "unscored": (list_of(TABLE), rules_of(UnscoredPart)),
-    "challenge_parts": (list_of(TABLE), rules_of(ChallengePart)),
     **{name: (OPTIONAL_TABLE, kind.rules()) for name, (kind, _) in PARTS.items()},
 }
 """Every field and its rule, in the order of the file; a pair: the rule of a table that may be missing, or of a list of

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,18 +17,19 @@ from inspect_core.features.extraction import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import DETECTORS, FIELDS, JOIN, METHODS, methods_of
-from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe import Recipe
 from inspect_core.recipe_format import arrays as recipe_arrays
 from inspect_core.recipe_format import calibration_table, recipe_package
 from inspect_core.recipe_format import fields as recipe_fields
 from inspect_core.recipe_format.fields import DIRECTION, PARTS, RESIZE_RULE, SCHEMA
+from inspect_core.recipe_format.origin import BackboneChoice, Provenance
 from inspect_core.recipe_format.photo_inspector import read_facts
 from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.zipped import write_zip
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.self_test import run_self_test
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.runtime.json_record import from_plain, to_plain
+from inspect_core.runtime.json_record import from_plain, from_table, rules_of, to_plain, to_table
 from inspect_core.scoring.anomaly_map import AREA, SIGMA
 from inspect_core.scoring.local_scale import LocalScale
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -118,15 +119,12 @@ def files_at(path: str | Path) -> dict[str, bytes]:
 
 def files_of(recipe: Recipe) -> dict[str, bytes]:
     """The files of a recipe by name, without their digests."""
-    backbone, provenance = asdict(recipe.backbone), asdict(recipe.provenance)
-    size = backbone.pop("size")
-    note = provenance.pop("calibration_note")
     stated = {
         "schema": SCHEMA,
-        **provenance,
-        "backbone": backbone,
+        **to_table(recipe.provenance),
+        "backbone": to_table(recipe.backbone),
         "geometry": {
-            "size": size,
+            "size": list(recipe.backbone.size),
             "grid": list(recipe.grid),
             "resize": RESIZE_RULE,
             "colour_order": "RGB",
@@ -145,7 +143,7 @@ def files_of(recipe: Recipe) -> dict[str, bytes]:
         ],
         "live_values": dict(recipe.live_values),
         "score_direction": DIRECTION,
-        "calibration": {"good": len(recipe.calibration_photos), "note": note},
+        "calibration": {"good": len(recipe.calibration_photos), "note": recipe.provenance.calibration_note},
         **{name: part and part.params() for name, part in _extras(recipe).items()},
     }
     document = {
@@ -191,8 +189,7 @@ def _extras(recipe: Recipe) -> dict[str, ProductCheck | KnownCases | DefectTypes
 def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) -> Recipe:
     geometry, chosen, live = document["geometry"], document["backbone"], document["live_values"]
     calibration, test_photos = calibration_table.read_table(package, document)
-    made = {part.name: document[part.name] for part in fields(Provenance) if part.name in document}
-    made |= {"photo_folders": tuple(document["photo_folders"]), "calibration_note": document["calibration"]["note"]}
+    made = {name: document[name] for name in rules_of(Provenance)}
     if geometry["sigma"] != SIGMA:
         raise ValueError(f"geometry.sigma is {geometry['sigma']}, and this version smooths with {SIGMA}")
     views = tuple(_view_of(number, part, arrays, package.where) for number, part in enumerate(document["views"]))
@@ -210,14 +207,14 @@ def _recipe_of(document: dict, arrays: dict, package: recipe_package.Package) ->
     return Recipe(
         **facts,
         **{name: from_plain(hints[name], document[name]) for name in others},
-        backbone=BackboneChoice(**chosen | {"taps": tuple(chosen["taps"]), "size": tuple(geometry["size"])}),
+        backbone=from_table(BackboneChoice, chosen, size=tuple(geometry["size"])),
         grid=tuple(geometry["grid"]),
         nearest_upsampling=geometry["nearest_upsampling"],
         views=views,
         live_values=live,
         calibration_photos=calibration,
         test_photos=test_photos,
-        provenance=Provenance(**made),
+        provenance=from_table(Provenance, made, calibration_note=document["calibration"]["note"]),
         digest=package.digest,
     )
 

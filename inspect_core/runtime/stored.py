@@ -96,10 +96,8 @@ class Stored:
 
         params: those of the recipe, checked; names: of its arrays; for classes whose arrays depend on either.
         """
-        hints, by_kind = get_type_hints(cls, include_extras=True), _fields(cls)
-        declared = {name: getattr(hints[name], "__metadata__", ()) for name in by_kind.arrays}
-        specs = {name: spec for name, of_field in declared.items() for spec in of_field if isinstance(spec, ArraySpec)}
-        for name, kind in by_kind.parts.items():
+        specs = declared_specs(cls)
+        for name, kind in _fields(cls).parts.items():
             specs |= kind.array_specs(params[name], names)
         return specs
 
@@ -109,6 +107,14 @@ class Stored:
         hints, by_kind = get_type_hints(cls, include_extras=True), _fields(cls)
         rules = rules_of_hints(cls.__name__, {name: hints[name] for name in by_kind.others})
         return {**rules, **{name: kind.rules() for name, kind in by_kind.parts.items()}}
+
+
+def declared_specs(kind: Any) -> dict[str, ArraySpec]:
+    """What the fields of a class say that an array must be, by name."""
+    declared = {
+        name: getattr(hint, "__metadata__", ()) for name, hint in get_type_hints(kind, include_extras=True).items()
+    }
+    return {name: spec for name, of_field in declared.items() for spec in of_field if isinstance(spec, ArraySpec)}
 
 
 class _Fields(NamedTuple):

@@ -28,12 +28,13 @@ down-dated by one photo at a time do not show the spread of new photos (docs/MET
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
 
+from inspect_core.runtime.stored import floats
 from inspect_core.scoring.input_checks import require_shape
 
 FLOOR = 0.5
@@ -72,13 +73,13 @@ class LocalScale:
     off; with tolerated above 0, it is the level plus what the deviation has above that, never less.
     """
 
-    centre: np.ndarray
-    gain: np.ndarray
-    level: float
-    spread: float
-    photo_level: float = 0.0
-    reach: float = 0.0
-    tolerated: float = 0.0
+    centre: Annotated[np.ndarray, floats("h w")]
+    gain: Annotated[np.ndarray, floats("h w", SMALLEST)]
+    level: Annotated[float, floats("")]
+    spread: Annotated[float, floats("", SMALLEST)]
+    photo_level: Annotated[float, floats("")] = 0.0
+    reach: Annotated[float, floats("", 0)] = 0.0
+    tolerated: Annotated[float, floats("", 0)] = 0.0
 
     def apply(self, errors: ArrayLike) -> np.ndarray:
         """Calibrated errors in the detector's unit, (..., h, w) -> float32 of that shape."""

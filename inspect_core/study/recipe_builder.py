@@ -10,7 +10,8 @@ import numpy as np
 
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.images.photo_quality import QualityRange
-from inspect_core.recipe import BackboneChoice, Provenance, Recipe
+from inspect_core.recipe import Recipe
+from inspect_core.recipe_format.origin import BackboneChoice, Provenance
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, TeachingRecord, UnscoredPart
 from inspect_core.runtime.users import UNKNOWN
 from inspect_core.runtime.versions import library_versions
@@ -67,11 +68,11 @@ def build_recipe(
         return tuple(CalibrationPhoto(photo.name, photo.digest, score, photo.label) for photo, score in photos)
 
     return Recipe(
-        product,
-        BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
-        extractor.grid,
-        extractor.nearest_upsampling,
-        views,
+        product=product,
+        backbone=BackboneChoice(backbone.name, tuple(backbone.taps), backbone.weight_digest, tuple(backbone.size)),
+        grid=extractor.grid,
+        nearest_upsampling=extractor.nearest_upsampling,
+        views=views,
         live_values=live,
         limits=limits or scored.default_limits(**live),
         calibration_photos=recorded("calibration", scored.setters()),
