@@ -75,7 +75,8 @@ class PhotoSetup:
     drag_y: logarithms of the curvature across over that down, and of that along one diagonal over the other; blocks:
     logarithm of the steps at the borders of a JPEG's blocks over those within; slopes: of brightness, in grey levels a
     pixel of the picture: root mean squares over all of it, over that of its halves which has least, and in its middle,
-    then medians over the half and the middle; layout: (LAYOUT ** 2,) grey levels.
+    then medians over the half and the middle; grey: the LAYOUT ** 2 float32 grey levels of its layout, as bytes, since
+    thousands of these are kept.
     """
 
     height: int
@@ -86,7 +87,12 @@ class PhotoSetup:
     drag_y: float
     blocks: float
     slopes: tuple[float, ...]
-    layout: tuple[float, ...]
+    grey: bytes
+
+    @property
+    def layout(self) -> np.ndarray:
+        """(LAYOUT ** 2,) float64 grey levels."""
+        return np.frombuffer(self.grey, np.float32).astype(np.float64)
 
 
 def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
@@ -97,8 +103,7 @@ def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     layout = cv2.resize(grey, (LAYOUT, LAYOUT), interpolation=cv2.INTER_AREA)
     colours = math.log(red / green), math.log(blue / green)
-    blocks = tuple(map(float, layout.ravel()))
-    return PhotoSetup(*photo.shape[:2], *colours, *_drag(grey), _blocks(photo), _slopes(grey), blocks)
+    return PhotoSetup(*photo.shape[:2], *colours, *_drag(grey), _blocks(photo), _slopes(grey), layout.tobytes())
 
 
 def _slopes(grey: np.ndarray) -> tuple[float, ...]:
@@ -194,7 +199,7 @@ class SetupRange:
             shade_spread=tuple(map(float, spread)),
             shade_limit=_shade_limit(layouts),
             layout=tuple(map(float, mean)),
-            least_alike=min(_correlation(np.array(setup.layout), mean) for setup in setups),
+            least_alike=min(_correlation(setup.layout, mean) for setup in setups),
             least_slopes=tuple(map(min, zip(*(setup.slopes for setup in setups), strict=True))),
         )
 
@@ -223,7 +228,7 @@ class SetupRange:
         """Whether an area of a photo is paler or darker than in any good one."""
         if self.shade_limit is None:
             return False
-        shade = _shades(np.array([setup.layout]), np.array(self.layout))
+        shade = _shades(setup.layout[None], np.array(self.layout))
         return float((np.abs(shade) / self.shade_spread).max()) > self.shade_limit
 
     def deviations(self, setup: PhotoSetup) -> Iterator[str]:
@@ -235,11 +240,11 @@ class SetupRange:
             if word := self._outside(name, getattr(setup, name), words):
                 yield word
         mean = np.array(self.layout)
-        shows_part = self.least_alike < _LEAST_ALIKE or _correlation(np.array(setup.layout), mean) >= _LEAST_ALIKE
+        shows_part = self.least_alike < _LEAST_ALIKE or _correlation(setup.layout, mean) >= _LEAST_ALIKE
         if not frame and shows_part and any(self._beyond(name, getattr(setup, name)) for name in ("drag_x", "drag_y")):
             yield DRAGGED
         light_x, light_y, explained = _light(setup, mean)
-        if way := self._way_of(np.array(setup.layout), mean):
+        if way := self._way_of(setup.layout, mean):
             yield way
         elif explained >= _EXPLAINED and (self.least_alike >= _LEAST_ALIKE or mean.std() < _EVEN):
             for name, value in (("light_x", light_x), ("light_y", light_y)):
@@ -322,7 +327,7 @@ def _light(setup: PhotoSetup, mean: np.ndarray) -> tuple[float, float, float]:
     """By which share of it the brightness of a photo changes across and down against the good ones' mean, and
     how well that explains the photo: the least squares of mean · (a + b x + c y) + d.
     """
-    grey = np.array(setup.layout)
+    grey = setup.layout
     x, y = (way.ravel() for way in np.meshgrid(_ACROSS, _ACROSS))
     columns = np.stack([mean, mean * x, mean * y, np.ones_like(mean)], axis=1)
     scale, across, down, level = np.linalg.lstsq(columns, grey, rcond=None)[0]

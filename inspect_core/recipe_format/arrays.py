@@ -17,7 +17,6 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.recipe_format.fields import PARTS
 from inspect_core.runtime.json_record import from_table
 from inspect_core.runtime.stored import FLOATS, ArraySpec, declared_specs, unit
-from inspect_core.scoring.local_scale import LocalScale
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]
 """Type and shape of every array, by name."""
@@ -43,11 +42,6 @@ ROW_BYTES = 1 << 16
 Detectors = Mapping[str, Any]
 """Class of the detector of every method, by the method's name."""
 
-_SCALES = {
-    f"scale_{name}": replace(spec, shape=("s", *spec.shape)) for name, spec in declared_specs(LocalScale).items()
-}
-"""Of a view, a row for each live value that it has a local scale for."""
-
 
 def view(number: int) -> str:
     """The part that the arrays of a view belong to."""
@@ -62,7 +56,7 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     arrays: dict[str, ArraySpec] = {}
     for number, part in enumerate(document["views"]):
         view_arrays = detectors[part["name"]].array_specs(part["params"], names)
-        view_arrays |= _SCALES if part["scale_stops"] else {}
+        view_arrays |= _scales() if part["scale_stops"] else {}
         if "projection" not in view_arrays and f"{view(number)}.columns" in names:
             view_arrays |= {"columns": unit("d k")}
         arrays |= add_prefix(view(number), view_arrays)
@@ -152,6 +146,14 @@ def add_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 def strip_prefix(part: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """What the whole keeps of a part, by its names there: the inverse of `add_prefix`."""
     return {name.removeprefix(f"{part}."): array for name, array in arrays.items() if name.startswith(f"{part}.")}
+
+
+def _scales() -> dict[str, ArraySpec]:
+    """Of a view, a row for each live value that it has a local scale for."""
+    from inspect_core.scoring.local_scale import LocalScale  # with SciPy, which no start of a runner needs
+
+    specs = declared_specs(LocalScale)
+    return {f"scale_{name}": replace(spec, shape=("s", *spec.shape)) for name, spec in specs.items()}
 
 
 def _fits(length: int, word: str, name: str, lengths: dict[str, int]) -> bool:

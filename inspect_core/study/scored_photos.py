@@ -1,7 +1,7 @@
 """The photos on the bench under one fitted detector: every score and map, at any value of the live parameter.
 
-The grid errors of each photo are computed once, at up to 64 stops of the live parameter, and kept in a memory-mapped
-file; a move of the parameter only reads one slice and smooths it.
+The grid errors of each photo are computed once, at up to 64 stops of the live parameter, and kept in a file; a move of
+the parameter only reads one slice and smooths it.
 """
 
 import copy

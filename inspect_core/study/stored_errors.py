@@ -1,7 +1,6 @@
-"""The grid errors of photos, in a memory-mapped file that only grows."""
+"""The grid errors of photos, in a file that only grows."""
 
 import math
-import mmap
 import tempfile
 import threading
 import weakref
@@ -24,26 +23,32 @@ class AppendOnlyArray:
         self.shape = shape
         self._bytes = 4 * math.prod(shape)
         self._count = 0
-        self._appending = threading.Lock()
-        self._file = tempfile.TemporaryFile(prefix="loupe-scores-")  # noqa: SIM115 - closed with the last
+        self._moving = threading.Lock()
+        self._file = tempfile.TemporaryFile(prefix="loupe-scores-", buffering=0)  # noqa: SIM115 - closed with the last
         weakref.finalize(self, self._file.close)
 
     def append(self, block: np.ndarray) -> int:
-        """Store one more block and return its row. Safe from any thread."""
-        with self._appending:
+        """Store one more block and return its row. Safe from any thread. Raises OSError when the disk is full."""
+        content = memoryview(np.ascontiguousarray(block, np.float32).tobytes())
+        with self._moving:
             self._file.seek(self._count * self._bytes)  # not the end: a full disk may have cut the last one short
-            self._file.write(np.ascontiguousarray(block, np.float32).tobytes())
-            self._file.flush()
+            while content:
+                content = content[self._file.write(content) :]
             self._count += 1
             return self._count - 1
 
-    def read(self) -> np.ndarray:
-        """(n, *shape) of all blocks so far, read-only; the operating system pages them in and out."""
-        count = self._count
-        if not count:
-            return np.zeros((0, *self.shape), np.float32)
-        mapped = mmap.mmap(self._file.fileno(), count * self._bytes, access=mmap.ACCESS_READ)
-        return np.frombuffer(mapped, np.float32).reshape(count, *self.shape)
+    def read(self, rows: np.ndarray, first: int, last: int) -> np.ndarray:
+        """(n, last - first, ...) float32: the entries from `first` to `last` of these blocks. Safe from any thread.
+
+        The file is not mapped: touching one entry of a block would bring its neighbours into memory too.
+        """
+        entry = self._bytes // self.shape[0]
+        blocks = np.empty((len(rows), last - first, *self.shape[1:]), np.float32)
+        with self._moving:
+            for row, block in zip(rows.tolist(), blocks, strict=True):
+                self._file.seek(row * self._bytes + first * entry)
+                self._file.readinto(block)
+        return blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +97,16 @@ class StoredErrors:
 
     def errors_of(self, position: int) -> list[np.ndarray]:
         """(stops, h, w) float32 of one photo under each view."""
-        block = self.blocks.read()[self.rows[position]]
-        return [np.array(block[at : at + len(stops)]) for at, stops in zip(self.first, self.stops, strict=True)]
+        rows = self.rows[[position]]
+        return [
+            self.blocks.read(rows, at, at + len(stops))[0] for at, stops in zip(self.first, self.stops, strict=True)
+        ]
 
     def at(self, positions: Which, view: int, stop: int) -> np.ndarray:
         """A copy under one view at one stop, (h, w) of one photo and (n, h, w) of several."""
-        return np.array(self.blocks.read()[self.rows[positions], self.first[view] + self.stops[view].index(stop)])
+        rows, entry = self.rows[positions], self.first[view] + self.stops[view].index(stop)
+        errors = self.blocks.read(np.atleast_1d(rows), entry, entry + 1)[:, 0]
+        return errors if np.ndim(rows) else errors[0]
 
     def append(self, name: str, errors: Sequence[np.ndarray]) -> int:
         """Store the (stops, h, w) float32 errors of a photo by view, and return their block for `with_blocks`.
