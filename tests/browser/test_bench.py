@@ -160,7 +160,7 @@ def test_photo_without_score_shows_reference_and_reason(open_page, address):
     page.locator(f"#part-{before[1]}").click()
     expect(page.locator(".stage")).to_be_visible()
     expect(page.locator(".card .word")).to_contain_text(re.compile("Accept|Reject"))
-    assert in_force(page)[1] == before[1]
+    expect(page.get_by_text(IN_FORCE)).to_have_text(re.compile(f"at {before[1]}$"))  # once Python has heard of it
 
 
 def test_regions_and_contour_are_those_of_python(open_page, address, app):
