@@ -54,15 +54,19 @@ def expected(document: Mapping, names: Collection[str], detectors: Detectors) ->
     names: those it has, which say whether it mixes channels and how deep its net is.
     """
     arrays: dict[str, ArraySpec] = {}
+
+    def within(part: str) -> dict[str, None]:
+        return strip_prefix(part, dict.fromkeys(names))
+
     for number, part in enumerate(document["views"]):
-        view_arrays = detectors[part["name"]].array_specs(part["params"], names)
+        view_arrays = detectors[part["name"]].array_specs(part["params"], within(view(number)))
         view_arrays |= _scales() if part["scale_stops"] else {}
-        if "projection" not in view_arrays and f"{view(number)}.columns" in names:
+        if "projection" not in view_arrays and "columns" in within(view(number)):
             view_arrays |= {"columns": unit("d k")}
         arrays |= add_prefix(view(number), view_arrays)
     for part, (kind, _) in PARTS.items():
         if document[part] is not None:
-            arrays |= add_prefix(part, kind.array_specs(document[part], strip_prefix(part, dict.fromkeys(names))))
+            arrays |= add_prefix(part, kind.array_specs(document[part], within(part)))
     return arrays
 
 
