@@ -14,12 +14,12 @@ product = open_product_store.current()
 if product is None:
     shell.show_no_product("This page compares detectors on the photos of a taught product.")
     st.stop()
-if product.study is None and product.teaching_config is None:
+if product.order is None:
     st.info("Comparison needs the training photos. Teach the product again.", icon=":material/info:")
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         shell.go_to("pages/teach.py")
     st.stop()
-order = product.order()
+order = product.latest_order().to_compare()
 comparison = comparison_jobs.last_comparison(order)
 if comparison is None:
     comparison_panels.start(order)

@@ -24,7 +24,7 @@ from inspect_core.features.weights_download import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.shape import CELL, SIDE, input_size
 from inspect_core.images.tolerances import NONE, Tolerances
-from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of
+from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of, parameters_of
 from inspect_core.runtime.json_record import LARGEST, MANY, SMALLEST
 from inspect_core.study.teaching_config import ALIGN, TeachingConfig
 from inspect_core.tuning import tile_planning
@@ -176,8 +176,12 @@ def build_config(
         tolerances=options.tolerance,
         product_check=product_check,
         fused_product_check=fused_product_check,
+        as_published=options.as_published and not options.compare,
     )
-    return order.published(options.detector) if options.as_published and not options.compare else order
+    if order.method is not None:  # refused here, before any photo is read
+        parameters_of(methods_of(order.method), order.parameters, tiles)
+    order.as_fitted()
+    return order
 
 
 def teach_folder(

@@ -14,9 +14,9 @@ from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.methods.registry import METHODS
+from inspect_core.methods.registry import METHODS, methods_of, parameters_of
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto, TeachingRecord
-from inspect_core.whole_part.product_check import WARN
+from inspect_core.whole_part.product_check import OFF, WARN
 
 AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY = "auto", "none", "rigid", "similarity"
 ALIGN = {AUTOMATIC: "Automatic", NO_ALIGNMENT: "Fixed", RIGID: "Shift, rotation", SIMILARITY: "with scale"}
@@ -40,7 +40,7 @@ class TeachingConfig:
     counts, in pixels of the map, None: .2 % of it. align: one of ALIGN; align_turn, align_shift: how far parts may be
     turned and shifted; alignment: what was learned for it (`decide_alignment`), over whose reference photos are laid;
     areas: by which a comparison judges; tiles: how large photos are cut, None squashes them to the backbone's size;
-    their grid replaces that of the order. as_published: the method is as its paper has it (`published`), without local
+    their grid replaces that of the order. as_published: the method is as its paper has it (`as_fitted`), without local
     scale. tolerances: how far photos of the same part may differ, None: not at all; within them copies of every photo
     to fit are learned from too, and of the others one each is scored. weights: a file to use instead of the one found
     on this machine. product_check: its mode, or "off". notes: sentences on the photos, passed through.
@@ -126,36 +126,43 @@ class TeachingConfig:
         within = None if tolerances is None else asdict(tolerances)
         return TeachingRecord(photos, taps, dict(self.parameters), align, self.align_turn, self.align_shift, within)
 
-    def published(self, method: str | None) -> "TeachingConfig":
-        """This order for one method as its paper has it: what `Method.published` says replaces what was chosen.
+    def as_fitted(self) -> Self:
+        """This order, or as published what it means: what `Method.published` says replaces what was chosen.
 
-        Layers are the paper's where the backbone has them. Raises ValueError for anything but one method, and for
-        photos in tiles.
+        Layers are the paper's where the backbone has them. Raises ValueError as published for anything but one method,
+        and for photos in tiles.
         """
-        if method not in METHODS or self.tiles is not None:
-            case = "in tiles" if self.tiles is not None else f"with detector {method!r}"
+        if not self.as_published:
+            return self
+        if self.method not in METHODS or self.tiles is not None:
+            case = "in tiles" if self.tiles is not None else f"with detector {self.method!r}"
             raise ValueError(f"as published needs a single method on whole photos, but this is {case}")
-        row = METHODS[method]
+        row = METHODS[self.method]
         changed = {key: value for key, value in row.published.items() if key not in row.defaults}
         known = CATALOGUE.get(self.backbone)
         if known is None or not any(set(changed["taps"]) <= set(taps) for taps in known.presets.values()):
             changed["taps"] = None
         parameters = dict(self.parameters) | {key: row.published[key] for key in row.published.keys() - changed.keys()}
-        return replace(self, method=method, as_published=True, parameters=parameters, **changed)
+        return replace(self, parameters=parameters, **changed)
 
-    def with_defaults(self) -> "TeachingConfig":
-        """This order with Loupe's own choice of all that `published` replaced."""
-        if not self.as_published:
-            return self
-        replaced = {key for row in METHODS.values() for key in row.published}
-        usual = {key: getattr(TeachingConfig, key) for key in replaced if hasattr(TeachingConfig, key)}
-        shaped = TeachingConfig.at_own_shape(self.product, self.photos)
-        usual |= {"size": shaped.size, "grid": shaped.grid}
-        remaining = {key: value for key, value in self.parameters.items() if key not in replaced}
-        return replace(self, as_published=False, parameters=remaining, **usual)
+    def to_compare(self) -> Self:
+        """This order of a named detector without one, to compare all of them on its photos.
+
+        Parameters that have their default are left out, as another method may have another.
+        """
+        usual = parameters_of(methods_of(str(self.method)), {}, self.tiles)
+        defaults = {name: {of_method[name] for of_method in usual if name in of_method} for name in self.parameters}
+        chosen = {name: value for name, value in self.parameters.items() if {value} not in (defaults[name], {None})}
+        return replace(self, method=None, as_published=False, parameters=chosen, product_check=OFF, notes=())
 
     def parameters_for(self, methods: Sequence[str]) -> dict[str, float | None]:
-        """Its parameters of the fit that these methods take."""
+        """Its parameters of the fit that these methods take; others are of detectors that it was compared with.
+
+        Raises ValueError for a parameter that no method has.
+        """
+        for name in self.parameters:
+            if not any(name in row.defaults for row in METHODS.values()):
+                raise ValueError(f"no detector has a parameter {name!r}")
         known = {name for method in methods for name in METHODS[method].defaults}
         return {name: value for name, value in self.parameters.items() if name in known}
 

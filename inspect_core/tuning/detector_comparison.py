@@ -46,7 +46,7 @@ def compare(
     pasted: bool = True,
 ) -> Comparison:
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
-    as_published: then those that are one method once more, each as its paper has it (`TeachingConfig.published`).
+    as_published: then those that are one method once more, each as its paper has it (`TeachingConfig.as_fitted`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
     what teaching it alone finds. workers: as `Study` takes them; with_test_photos: whether figures of the test photos
@@ -67,8 +67,9 @@ def compare(
 
 
 def published(order: TeachingConfig, detectors: Sequence[str]) -> list[TeachingConfig]:
-    """The order of each detector that is one method, as its paper has it. Raises as the order's `published`."""
-    return [order.published(name) for name in detectors if methods_of(name) == (name,)]
+    """The order of each detector that is one method, as its paper has it. Raises as the order's `as_fitted`."""
+    single = [name for name in detectors if methods_of(name) == (name,)]
+    return [replace(order, method=name, as_published=True).as_fitted() for name in single]
 
 
 def _compared(

@@ -39,8 +39,9 @@ def forecast(order: TeachingConfig, store: FeatureStore, detectors: Sequence[str
 
     The photos to fit go through the network twice: for their patches, and as a whole for the product check; a photo
     takes one run per tile. Raises ValueError when the backbone cannot be loaded, a parameter is unknown, or teaching
-    would take more memory than LARGEST_FIT.
+    would take more memory than LARGEST_FIT, and as `TeachingConfig.as_fitted`.
     """
+    order = order.as_fitted()
     order = replace(order, tolerances=order.copied)
     methods = methods_to_fit(order, detectors)
     parameters = parameters_of(methods, order.parameters_for(methods), order.tiles)

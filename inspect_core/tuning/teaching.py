@@ -33,10 +33,11 @@ FITTED = 0.97
 class TeachingResult:
     """The result of teaching.
 
-    detector_reason: why this one, None when the order named it; notes: those of the order, then sentences on skipped
-    photos, the fit and the limits.
+    order: as it was placed, with the detector and the alignment that were chosen; detector_reason: why this one, None
+    when the order named it; notes: those of the order, then sentences on skipped photos, the fit and the limits.
     """
 
+    order: TeachingConfig
     study: FittedStudy
     detector_reason: str | None
     product_check: ProductCheck | None
@@ -50,7 +51,8 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
-    order = decide_alignment(order, report)
+    placed = decide_alignment(order, report)
+    order = placed.as_fitted()
     report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)
     chosen, choice = by_defects or _unfitted(order, store, workers)
@@ -81,7 +83,8 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
             on_products = _on_products(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
     notes = order.notes + skipped + on_products + alignment_notes(study) + study.remarks({})
-    return TeachingResult(study, choice, product_check, notes)
+    placed = replace(placed, method=study.order.method)
+    return TeachingResult(placed, study, choice, product_check, notes)
 
 
 def _on_products(study: Study) -> tuple[str, ...]:
@@ -158,6 +161,5 @@ def _by_place(order: TeachingConfig, study: Study) -> tuple[Study, str]:
 def _study(order: TeachingConfig, method: str | tuple[str, ...], store: FeatureStore, workers: Workers) -> Study:
     methods = methods_of(method) if isinstance(method, str) else method
     backbone, taps = order.network(methods)
-    if not isinstance(method, str):
-        order = replace(order, parameters=order.parameters_for(methods))
+    order = replace(order, parameters=order.parameters_for(methods))
     return Study.from_order(order, backbone, store, taps=taps, workers=workers, method=method)

@@ -13,6 +13,7 @@ from inspect_core.runtime.wording import join_first_names
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.study import FittedStudy
+from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui.taught_product import TaughtProduct, new_id
 from inspect_core.verdict import Limits
@@ -29,9 +30,12 @@ def product_from_study(
     study: FittedStudy,
     notes: tuple[str, ...] = (),
     product_check: ProductCheck | None = None,
+    order: TeachingConfig | None = None,
     **known: Any,
 ) -> TaughtProduct:
-    """The product of a finished fit; known: further fields of it."""
+    """The product of a finished fit; order: that it was taught by, None for that of the study; known: further fields
+    of it.
+    """
 
     def thumbnail(photo: ScoredPhoto) -> bytes:
         return heatmap.thumbnail(photo.placed.picture(read(photo.path, photo.depth).pixels))
@@ -43,6 +47,7 @@ def product_from_study(
         study,
         notes=notes,
         product_check=product_check,
+        order=order or study.order,
         thumbnails=tuple(in_order(thumbnail, study.photos)),
         without_score=unscored_pictures(study.scored.unscored, study.extractor.alignment),
         **known,
@@ -105,8 +110,11 @@ def refitted_in_place(
     before: TaughtProduct, study: FittedStudy, chosen: Mapping[str, int], by_hand: LimitsByHand | None = None
 ) -> TaughtProduct:
     """A product under another fit of its photos, otherwise as `refitted`; the one before stays for `undone`."""
+    order, at = before.order or study.order, before.own_study.order.parameters
+    moved = {name: value for name, value in study.order.parameters.items() if at.get(name) != value}
     fitted = replace(
         before,
+        order=replace(order, parameters={**order.parameters, **moved}),
         scored=study.scored,
         study=study,
         recipe=None,

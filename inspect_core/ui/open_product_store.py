@@ -86,7 +86,7 @@ class _Store:
             for product, make_recipe in products:
                 if product.is_saved:
                     self.unsaved.drop(product.id)
-                elif product.can_be_taught_again:
+                elif product.order is not None:
                     self._keep(product, make_recipe=make_recipe or product.id not in self.unsaved.lines)
 
     def keep(self, product: TaughtProduct) -> None:
@@ -100,7 +100,7 @@ class _Store:
             product.product,
             product.opened_at,
             _thumbnail(product),
-            product.config_with_choice(),
+            product.latest_order(),
             scored.photos,
             product.notes,
         )
@@ -141,7 +141,7 @@ def put(product: TaughtProduct, *, keep: bool = True) -> str:
     """
     store = _store()
     with store.changing:
-        if keep and not product.is_saved and product.can_be_taught_again:
+        if keep and not product.is_saved and product.order is not None:
             store.keep(product)
         store.put(product)
     return product.id

@@ -150,16 +150,18 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
     if not all(sample.path.is_file() for sample in unsaved.samples):
         return None
     job.report(0.0, "fitting it to its photos again")
-    study = teach(replace(unsaved.order, product_check=OFF), feature_store(), job.report).study
+    result = teach(replace(unsaved.order, product_check=OFF), feature_store(), job.report)
+    study = result.study
     known = {} if recipe.teaching is None else {photo.name: photo.digest for photo in recipe.teaching.photos}
     if known != (known and study.photo_features.digests(unsaved.samples)):
         return None
-    learned = {
+    known_before = {
+        "order": result.order,
         "defect_types": recipe.defect_types,
         "known_cases": recipe.known_cases,
         "mm_per_pixel": recipe.mm_per_pixel,
     }
-    product = product_from_study(unsaved.product, study, unsaved.notes, recipe.product_check, **learned)
+    product = product_from_study(unsaved.product, study, unsaved.notes, recipe.product_check, **known_before)
     return with_changes(product, unsaved.photos, recipe.areas)
 
 
@@ -175,7 +177,7 @@ def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -
     scored = product.scored.with_unscored(unsaved.unscored)
     pictures = unscored_pictures(unsaved.unscored, recipe.alignment)
     notes = (*unsaved.notes, *product.notes, f"{GONE} Its values are fixed as they were; teach again to change them.")
-    return replace(product, scored=scored, without_score=pictures, notes=notes, teaching_config=unsaved.order)
+    return replace(product, scored=scored, without_score=pictures, notes=notes, order=unsaved.order)
 
 
 def _has_scales(recipe: Recipe, live: Mapping[str, int]) -> bool:

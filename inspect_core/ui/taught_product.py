@@ -18,8 +18,7 @@ from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measure_quality
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.placement import Placement
-from inspect_core.methods.fitted_method import chosen_taps
-from inspect_core.methods.registry import CONTROLS, parameters_of
+from inspect_core.methods.registry import CONTROLS
 from inspect_core.plots.explore_plots import figure_of
 from inspect_core.recipe import Recipe
 from inspect_core.scoring.anomaly_map import AREA, default_area
@@ -79,11 +78,11 @@ class TaughtProduct:
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
     their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
     what a window set last, for the next one; detector_reason: why this detector, in a sentence; refit_of: id of the
-    product that it was taught again from; before: the product before its last refit, for `undone`; comparison_config:
-    the order of the comparison that it was taken from; teaching_config: the order it was taught by, where it was opened
-    again and has no study; mm_per_pixel: of the photos, None when not known; opened_at, changed_at: when it came on the
-    bench and when it was changed last, in seconds since 1970; saved_contents: its `contents` when its recipe was saved
-    or opened; fit: another one after each refit, for what is computed from its scores.
+    product that it was taught again from; before: the product before its last refit, for `undone`; order: that it was
+    taught by, with its detector, None where it was opened from a recipe; mm_per_pixel: of the photos, None when not
+    known; opened_at, changed_at: when it came on the bench and when it was changed last, in seconds since 1970;
+    saved_contents: its `contents` when its recipe was saved or opened; fit: another one after each refit, for what is
+    computed from its scores.
     """
 
     product: str
@@ -99,8 +98,7 @@ class TaughtProduct:
     detector_reason: str | None = None
     refit_of: str | None = None
     before: "TaughtProduct | None" = field(default=None, repr=False)
-    comparison_config: TeachingConfig | None = None
-    teaching_config: TeachingConfig | None = None
+    order: TeachingConfig | None = None
     mm_per_pixel: float | None = None
     thumbnails: tuple[bytes, ...] = ()
     without_score: tuple[bytes, ...] = ()
@@ -114,8 +112,8 @@ class TaughtProduct:
     @property
     def depth(self) -> Depth | None:
         """Bit depth of the photos taught, at which new ones are read."""
-        if self.study is not None:
-            return self.study.depth
+        if self.order is not None:
+            return self.order.photos.train[0].depth
         return None if self.recipe is None else self.recipe.depth
 
     @property
@@ -125,41 +123,23 @@ class TaughtProduct:
             raise ValueError(f"{self.product} was opened from a recipe, without its training photos")
         return self.study
 
-    def order(self) -> TeachingConfig:
-        """The order it was taught with, but detector and product check: the same for all fits of these photos.
+    def latest_order(self) -> TeachingConfig:
+        """The order that teaches it again, with what was named, drawn and switched since.
 
-        Parameters that have their default are left out, as another method may have another.
+        Raises ValueError for a product from a recipe, whose photos are not available.
         """
-        if self.comparison_config is not None:
-            return replace(self.comparison_config, areas=self.scored.areas)
-        config = self.teaching_config or self.own_study.order
-        methods = [view.method for view in self.scored.views] if self.study is None else self.study.methods
-        plain = config.with_defaults()
-        usual = parameters_of(methods, {}, config.tiles)
-        chosen = {
-            name: value for name, value in plain.parameters.items()
-            if value is not None and any(defaults.get(name, value) != value for defaults in usual)
-        }  # fmt: skip
-        taps = plain.taps if config.as_published else chosen_taps(methods, self.extractor)
-        fused = self.product_check is not None and self.product_check.fused
-        plain = replace(plain, product=self.product, method=None, parameters=chosen, notes=())
-        return replace(plain, taps=taps, areas=self.scored.areas, product_check=OFF, fused_product_check=fused)
+        if self.order is None:
+            raise ValueError(f"{self.product} was opened from a recipe, without its training photos")
+        check = self.product_check
+        mode, fused = (OFF, False) if check is None else (check.mode, check.fused)
+        order = replace(self.order, product=self.product, areas=self.scored.areas, notes=())
+        return replace(order, product_check=mode, fused_product_check=fused)
 
     @property
     def as_published(self) -> bool:
         """Whether its method is as the paper has it."""
-        made = self.recipe if self.study is None else self.study.order
+        made = self.order or self.recipe
         return made is not None and made.as_published
-
-    def config_with_choice(self) -> TeachingConfig:
-        """The order that teaches it again, with detector and product check. Raises ValueError as `own_study`."""
-        if self.teaching_config is not None:
-            return self.teaching_config
-        study = self.own_study
-        product_check = self.product_check.mode if self.product_check else OFF
-        chosen = {"method": str(study.method), "parameters": study.order.parameters, "product_check": product_check}
-        order = replace(self.order(), **chosen)
-        return order.published(order.method) if self.as_published else order
 
     @property
     def recipe_digest(self) -> str:
@@ -188,11 +168,6 @@ class TaughtProduct:
     def as_saved(self) -> "TaughtProduct":
         """It as the recipe that it was just saved as, or opened from, holds it."""
         return replace(self, saved_contents=self.contents())
-
-    @property
-    def can_be_taught_again(self) -> bool:
-        """Whether the order that taught it is known."""
-        return self.study is not None or self.teaching_config is not None
 
     def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
         """The recipe of the product as it is; limits: None for those it began with, or its recipe's own.
@@ -356,7 +331,7 @@ class TaughtProduct:
 
     def chosen(self) -> dict[str, int]:
         """The live values in force that are not what a new fit begins with, by name: those that a user chose."""
-        area = self.study.order.area if self.study is not None else None
+        area = None if self.study is None else self.study.order.area
         usual = {view.live_parameter: view.start for view in self.scored.views}
         usual[AREA] = default_area(self.scored.size) if area is None else area
         return {name: value for name, value in self.in_force.live.items() if usual.get(name) != value}

@@ -50,7 +50,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     assert "Detector\\: By location \\+ Curved texture" in words(app)
     assert len(app.get("plotly_chart")) == 2 + len(TWO)
     assert len(app.get("image")) == len(TWO)
-    comparison = comparison_jobs.last_comparison(part.order())
+    comparison = comparison_jobs.last_comparison(part.latest_order().to_compare())
     assert [row.detector for row in comparison.rows] == TWO
     assert np.array_equal(comparison.rows[1].scored.scores(), part.scored.scores()), "k as set taught"
     opened = []
@@ -66,27 +66,11 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     assert (chosen.study.method, chosen.study.split) == ("mahalanobis", part.study.split)
     assert np.array_equal(chosen.scored.scores(), comparison.rows[1].scored.scores())
     assert chosen.suggested_limits(chosen.scored.live) == comparison.rows[1].limits
-    assert comparison_jobs.last_comparison(chosen.order()) is comparison
-
-
-def test_comparison_uses_what_the_product_was_taught_with(part):
-    study, taps = part.study, part.extractor.backbone.taps
-
-    def asked(layers, parameters, method="mahalanobis"):
-        options = {"method": method, "parameters": parameters, "taps": layers and [layers], "grid": (16, 16)}
-        study_again = Study.from_photos(study.split, part.extractor.backbone, study.store, **options)
-        order = replace(part, study=study_again, extractor=study_again.extractor).order()
-        return order.taps, order.parameters
-
-    assert asked(None, {"k": 8}) == (None, {"k": 8})
-    assert asked(None, {"k": 100}) == (None, {})
-    assert asked(taps[1:], {"k": 100, "ridge": 0.1}) == (taps[1:], {"ridge": 0.1})
-    assert asked(taps, {"M": 48}, "corp") == (taps, {"M": 48}), "not the taps that suit it best"
+    assert comparison_jobs.last_comparison(chosen.latest_order().to_compare()) is comparison
 
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, part):
-    open_product_store.change(
-        part.id, lambda part: replace(part, study=None, recipe=replace(part.own_study.recipe(), digest="0" * 64))
-    )
+    recipe = replace(part.own_study.recipe(), digest="0" * 64)
+    open_product_store.change(part.id, lambda part: replace(part, study=None, order=None, recipe=recipe))
     app = open_app(PAGE)
     assert "Teach the product again" in app.info[0].value

@@ -86,7 +86,7 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
     (order,) = asked
     assert test_photo.name in {sample.name for sample in order.photos.validation}
     same = {"photos": flange.study.split, "align": NO_ALIGNMENT}  # as a recipe records what was decided
-    assert replace(order, **same) == replace(part.config_with_choice(), **same)
+    assert replace(order, **same) == replace(part.latest_order(), **same)
     assert {open_product_store.find(part.id), *open_product_store._store().items.values()} > {reopened}, (
         "the one before stays in the list"
     )
@@ -340,7 +340,7 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, t
 
 
 def test_interrupted_job_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
-    order = flange.config_with_choice()
+    order = flange.latest_order()
     key = open_product_store.begin(order)
     assert key not in {line.id for line in open_product_store.open_products()}, "not while it runs"
     restart()
@@ -371,7 +371,7 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, flange, folder, mo
     open_app("pages/inspect.py")
     monkeypatch.setattr(shell, "current_user", lambda: "Ana")
     monkeypatch.setattr(shell, "_session", lambda: "window")
-    teaching_job.start(flange.config_with_choice())
+    teaching_job.start(flange.latest_order())
     job = shell.jobs().waiting[-1]
     (written,) = folder.iterdir()
     if how == "removed from the queue":

@@ -101,7 +101,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(press(app, "start-comparison"))
-    rows = comparison_jobs.last_comparison(open_product.order()).rows
+    rows = comparison_jobs.last_comparison(open_product.latest_order().to_compare()).rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
     assert (row.limits, row.evaluation) == (limits, evaluated)

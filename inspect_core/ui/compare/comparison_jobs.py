@@ -48,12 +48,12 @@ def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
     Raises JobRejected as `Jobs.submit` and `require_room`.
     """
     open_product_store.require_room()
-    order = product.order()
+    order = replace(product.latest_order().to_compare(), method=row.detector, as_published=row.as_published)
 
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(row)
-        made = product_from_study(product.product, study, product.notes, product.product_check)
-        return open_product_store.put(replace(made.with_areas(order.areas), comparison_config=order))
+        made = product_from_study(product.product, study, product.notes, product.product_check, order=order)
+        return open_product_store.put(made.with_areas(order.areas))
 
     shell.start(f"Opening {row.title} on Inspect", work)

@@ -56,7 +56,7 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     if product.study is None:
         values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
         values.append(f"minimum area: {settings.live[AREA]} map pixels")
-        remedy = " Teach again to change them." if product.teaching_config else ""
+        remedy = " Teach again to change them." if product.order else ""
         st.caption(f"{', '.join(values)}: fixed by the recipe.{remedy}")
         return None
     controls = [*names, *product.refits, AREA]

@@ -42,12 +42,13 @@ def take(product: TaughtProduct, position: int, label: str) -> TaughtProduct:
 def teach_again(product: TaughtProduct) -> None:
     """Show what was relabelled, and teaching with it."""
     relabelled_photos = [photo for photo in product.scored.photos if photo.original_label is not None]
-    if not relabelled_photos and product.teaching_config is None:
+    is_fixed = product.study is None and product.order is not None
+    if not relabelled_photos and not is_fixed:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
     names = ", ".join(f"{photo.name} is {photo.label}" for photo in relabelled_photos)
     words = f"Teach again with {pluralise(len(relabelled_photos), 'change')}" if relabelled_photos else "Teach again"
-    if (product.study or product.teaching_config) and row.button(
+    if product.order and row.button(
         words, icon=":material/restart_alt:", key=f"relabelled-{product.id}",
         help="Good parts are used for training, defective parts to help set the limits. The detector stays the same.",
     ):  # fmt: skip
@@ -58,7 +59,7 @@ def teach_again(product: TaughtProduct) -> None:
 def start_again(product: TaughtProduct, resplit: Callable[[Split], Split]) -> None:
     """Teach the photos of a product as `resplit` changes them, with its detector and product check."""
     try:
-        order = product.config_with_choice()
+        order = product.latest_order()
         teaching_job.start(replace(order, photos=resplit(order.photos)), product.id)
     except (JobRejected, ValueError, OSError) as error:
         st.warning(shell.sentence(error))
