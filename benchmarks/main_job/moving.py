@@ -41,7 +41,7 @@ from inspect_core.whole_part.product_check import OFF
 
 PREVIEWS = ("corp", "kernel_pca")
 FEATURES = (512, 1024, 2048)
-"""M of the previews of γ."""
+"""M of the previews of γ; the fit of the largest takes minutes, so it is measured once."""
 POLLED_S = 0.005
 BETWEEN_KEYS_MS, WARM_UP = 400, 2
 # Resolves to milliseconds from the key event to the end of the first frame in which a pixel of the overlay differs.
@@ -198,7 +198,7 @@ def preview(fitted: FittedStudy, runs: int) -> dict:
     watch.lap("draw_sample")
     results = {"patches": len(drawn.patches), "draw_sample": spread(_seconds(watch, "draw_sample"), "s")}
     for name, moved in _moved(fitted).items():
-        for _ in range(runs):
+        for _ in range(1 if moved.get("M") == FEATURES[-1] else runs):
             run = PreviewRun(moved, fitted.photos, 0, fitted.live)
             watch.start()
             worker = threading.Thread(target=run.work, args=(lambda: drawn, partial(_fit_all, fitted)))

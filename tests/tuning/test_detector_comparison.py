@@ -31,6 +31,8 @@ pytestmark = pytest.mark.usefixtures("unhurried")
 
 JOINED, ALONE, NEAREST = "mahalanobis+quadrics", "mahalanobis", "nearest"
 PRODUCT = "<script>alert(1)</script>"
+BACKBONE_MS = 8.03
+"""Of one photo where the detectors' costs were fitted: a slower machine is slower in all of them."""
 
 
 def compared_rows(*rows: ComparisonRow, known: bool = False, place: float | None = None) -> Comparison:
@@ -126,8 +128,9 @@ def test_detectors_slower_than_allowed_are_left_out_and_named():
 
 @pytest.mark.parametrize("name", CANDIDATES)
 def test_what_was_forecast_was_measured_within_a_factor_of_two(name):
-    result = json.loads((RESULTS / "inspection.json").read_text())
-    measured = result["figures"]["candidates"]["32x32"][name]["least_ms"]
+    figures = json.loads((RESULTS / "inspection.json").read_text())["figures"]
+    pace = figures["32x32"]["backbone_alone"]["least_ms"] / BACKBONE_MS
+    measured = figures["candidates"]["32x32"][name]["least_ms"] / pace
     assert measured / 2 <= forecast_ms(name, (32, 32)) <= 2 * measured
 
 
