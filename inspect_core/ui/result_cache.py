@@ -53,6 +53,8 @@ def start(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
     shell.start(title, lambda job: results.put(key, work(job)), subject=key)
 
 
-def job_button(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> None:
-    """Show a button that starts work whose result is kept under `key`, or its progress."""
-    shell.start_job_button(label, words, lambda: start(title, key, work), subject=key, key=f"start-{key[0]}")
+def result_or_button(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> Any:
+    """The result of work that is kept under `key`; until it is there, None, and a button that starts it or progress."""
+    if (result := result_cache().get(key)) is None:
+        shell.start_job_button(label, words, lambda: start(title, key, work), subject=key, key=f"start-{key[0]}")
+    return result

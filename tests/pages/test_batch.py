@@ -116,7 +116,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     assert [row.verdict for row in read_table(run.table)].count("not judged") == 1
     table = app.dataframe[0].value
     assert table["Photo"].iloc[0] == "0.png"
-    assert list(table["Verdict"])[-2:] == ["✕ reject", "– not judged"]
+    assert list(table["Verdict"])[-2:] == ["✕ rejected", "– not judged"]
     assert len(list(run.pictures.iterdir())) == 10
     urls = [picture.url for shown in app.get("image") for picture in shown.proto.imgs]
     assert sum(url.startswith("data:image/svg+xml") for url in urls) == 1, "the histogram, which st.html would not show"

@@ -19,7 +19,7 @@ NAMED = {"body", "caption", "captions", "delta", "help", "label", "text", "value
 # Functions of ours that show these of their parameters: whoever calls them is held to the same.
 SHOWING = {
     "start_job_button": {"label": 0, "words": 1},
-    "job_button": {"label": 0, "words": 1},
+    "result_or_button": {"label": 0, "words": 1},
     "show_no_product": {"words": 0},
     "show_running_job": {"follow_up": 0},
     "show_job_status": {"follow_up": 1},
@@ -32,19 +32,21 @@ SHOWING = {
 # Per package and module, what holds words of ours or a number, though its form does not show it.
 OURS = {
     "app": {"group", "member"},
+    "ui/data_table": {
+        "{shell.escape(title): [shell.escape(cell) for cell in column] for title, column in cells.items()}",
+    },
     "ui/verdict_tiles": {"phrase.capitalize()"},
     "ui/shell": {"begins", "at"},
     "ui/open_products": {"page"},
     "history/drift_panel": {"NAMES[name]"},
     "measurement/msa_panels": {
         "done", "total", "trial", "word", "missing", "titles[subject]", "value", "words",
-        "{shell.escape(name): [shell.escape(cell) for cell in cells] for name, cells in table.items()}",
     },
     "history/tables": {"VERDICT_PHRASES.__getitem__", "VERDICT_PHRASES[inspection.final_verdict].capitalize()"},
     "history/history_report": {"label"},
     "batch/batch_form": {"words", "label", "MAPS.__getitem__", "stop", "os.cpu_count()", "FOLDERS.values()"},
     "batch/batch_results": {
-        "{head: [shell.escape(cell) for cell in cells] for head, cells in columns.items()}", "WAYS[one.way]",
+        "WAYS[one.way]",
         "words.__getitem__", "label"},
     "inspect/first_start": {"line"},
     "batch/watch_panel": {"FOLDERS.values()", "label", "_verdict_label(word)"},
@@ -59,10 +61,7 @@ OURS = {
         "local.values.shape[-1]", "views[i].definition.title",
     },
     "explore/patch_map": {"explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)"},
-    "history/history_overview": {"list(STEPS.values())", 
-        "list(names.values())",
-        "{VERDICT_PHRASES[word].capitalize(): cells for word, cells in columns.items()}",
-    },
+    "history/history_overview": {"list(names.values())"},
     "history/selection": {"local(last.moment)"},
     "inspect/live_parameters": {
         "CONTROLS[name].label", "control.label", "control.effect", "control.tooltip", "_percent", "figure_of",
@@ -82,13 +81,12 @@ OURS = {
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file",
-        "list(rows)", "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state",
+        "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state",
         "value",
     },
     "recipes/approval_panel": {
         "ICONS.get(state, '')", "label", "words", "counts_sentence(counts, limit_set_on_these=set_on_these)",
         "words.format(count, total)",
-        "{head: [shell.escape(getattr(row, name)) for row in rows] for head, name in heads.items()}",
     },
     "teach/teach_panels": {
         "CHECK_SCORES.__getitem__", "METHODS[name].reference", "METHODS[name].title", "TITLES.__getitem__",

@@ -15,11 +15,12 @@ from inspect_core.line.histogram import histogram
 from inspect_core.line.verdict_changes import BETTER, WORSE, compare_verdicts
 from inspect_core.line.verdict_table import lines_of, read_table
 from inspect_core.runtime import workspace
-from inspect_core.ui import batch_store, charts, saved_recipes, shell, table_download, verdict_tiles
+from inspect_core.ui import batch_store, charts, data_table, saved_recipes, shell, verdict_tiles
 from inspect_core.ui.batch import batch_form
 from inspect_core.ui.batch_store import SIDES, BatchRun
+from inspect_core.ui.data_table import SCORE, DataColumn
 from inspect_core.ui.inspected_photos import heatmap_of
-from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, VERDICT_SYMBOLS
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
 
 PICTURE_WIDTH = 180
 CHANGE_WIDTH = 330
@@ -29,6 +30,19 @@ WAYS = {BETTER: ":material/thumb_up: Better", WORSE: ":material/thumb_down: **Wo
 AT_OR_BELOW = "Percentage of the calibration parts with this score or a lower one."
 LARGEST_PICTURE = 1 << 24
 """Bytes."""
+TRUTH = DataColumn("Ground truth", lambda row: row.truth)
+PHOTO_COLUMNS = (
+    DataColumn("Photo", lambda row: row.name, pinned=True),
+    DataColumn("Verdict", lambda row: data_table.verdict_with_symbol(row.verdict)),
+    DataColumn("Score", lambda row: row.score, format=SCORE),
+    DataColumn("Percentile among good parts", lambda row: row.percentile_among_good, AT_OR_BELOW, "%.0f%%"),
+    DataColumn("Defect type", lambda row: row.defect_type),
+    TRUTH,
+    DataColumn("Regions", lambda row: row.regions),
+    DataColumn("Reason", lambda row: row.reason),
+    DataColumn("Product check", lambda row: row.product_check),
+    DataColumn("Difference from training photos", lambda row: row.photo_deviation),
+)
 
 
 def results(finished: list[BatchRun]) -> None:
@@ -69,8 +83,7 @@ def _truth(rows: list[Inspection]) -> None:
     """Against what the photos show, where their folders or a list say it."""
     if truth_sentence := confusion.escape_sentence(rows):
         st.markdown(shell.escape(truth_sentence))
-        columns = confusion.table_of(rows)
-        st.table({head: [shell.escape(cell) for cell in cells] for head, cells in columns.items()}, hide_index=True)
+        data_table.show_cells(confusion.table_of(rows))
 
 
 def _changes(batch: BatchRun, rows: list[Inspection]) -> None:
@@ -106,7 +119,7 @@ def _changes(batch: BatchRun, rows: list[Inspection]) -> None:
 def _downloads(batch: BatchRun) -> None:
     row = st.container(horizontal=True)
     table, report = batch.table, batch.report
-    table_download.offer(row, lambda: lines_of(read_table(table)), table.stem, disabled=not table.is_file())
+    data_table.offer_download(row, lambda: lines_of(read_table(table)), table.stem, disabled=not table.is_file())
     row.download_button(
         "Report (HTML)", report.read_bytes, report.name, "text/html", f"batch_{report.name}",
         on_click="ignore", icon=":material/download:", disabled=not report.is_file(),
@@ -143,25 +156,11 @@ def _table(batch: BatchRun, rows: list[Inspection]) -> None:
     )
     shown = [row for row in rows if not outcome or row.verdict in outcome]
     place = st.container()
-    chosen = st.dataframe(
-        {
-            "Photo": [row.name for row in shown],
-            "Verdict": [_signed(row.verdict) for row in shown],
-            "Score": [row.score for row in shown],
-            "Percentile among good parts": [row.percentile_among_good for row in shown],
-            "Defect type": [row.defect_type for row in shown],
-            **({"Ground truth": [row.truth for row in shown]} if any(row.truth for row in rows) else {}),
-            "Regions": [row.regions for row in shown],
-            "Reason": [row.reason for row in shown],
-            "Product check": [row.product_check for row in shown],
-            "Difference from training photos": [row.photo_deviation for row in shown],
-        },
-        hide_index=True,
-        column_config={
-            "Photo": st.column_config.TextColumn(pinned=True),
-            "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Percentile among good parts": st.column_config.NumberColumn(format="%.0f%%", help=AT_OR_BELOW),
-        },
+    has_truth = any(row.truth for row in rows)
+    chosen = data_table.show(
+        shown,
+        [column for column in PHOTO_COLUMNS if column is not TRUTH or has_truth],
+        height="auto",
         placeholder="",
         alt="Photos of the batch, one row each.",
         key=f"batch_table-{batch.id}-{'-'.join(outcome or ())}",
@@ -220,11 +219,7 @@ def _drawn(path: Path) -> bytes | None:
 
 def _in_short(row: Inspection) -> str:
     score = "" if row.score is None else f" · {row.score:.3g}"
-    return f"{_signed(row.verdict)}{score}"
-
-
-def _signed(word: str) -> str:
-    return f"{VERDICT_SYMBOLS.get(word, '')} {word}".lstrip()
+    return f"{data_table.verdict_with_symbol(row.verdict)}{score}"
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -14,13 +14,16 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import published
-from inspect_core.ui import charts, shell, table_download, teaching_job
+from inspect_core.ui import charts, data_table, shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs
+from inspect_core.ui.data_table import DataColumn
 from inspect_core.ui.taught_product import TaughtProduct
 
 REPLACED = "A newer comparison replaced this one. Compare again."
 
 CURVE_WIDTH = 460
+WIDTHS = {"Choice": 150, "Detector": 280}
+"""Of columns of the table, in pixels."""
 SCORES_WIDTH = 320
 AS_PUBLISHED = teaching_job.AS_PUBLISHED + "".join(
     f"\n- {method.title}: {method.published_words}" for method in METHODS.values()
@@ -82,21 +85,16 @@ def results(product: TaughtProduct, order: TeachingConfig, comparison: Compariso
 def _table(comparison: Comparison, current: str) -> ComparisonRow:
     """The detectors side by side; returns the one whose row is chosen, at first the recommended one."""
     table = comparison_report.table_of(comparison, current)
-    columns: dict[str, Any] = {
-        name: st.column_config.TextColumn(help=shell.escape(f"{words[0].upper()}{words[1:]}."))
-        for name, words in comparison_report.COLUMN_HELP.items()
-    }
-    columns["Choice"] = st.column_config.TextColumn(width=150)
-    columns["Detector"] = st.column_config.TextColumn(width=280, pinned=True)
-    first = comparison.rows.index(comparison.chosen())
-    event = st.dataframe(
-        table, hide_index=True, column_config=columns, height="content", key="compare_table", on_select="rerun",
-        selection_mode="single-row-required", selection_default={"selection": {"rows": [first]}},
-        alt="Detectors side by side, one row each.",
-    )  # fmt: skip
+    helps = {name: f"{words[0].upper()}{words[1:]}." for name, words in comparison_report.COLUMN_HELP.items()}
+    columns = [
+        DataColumn(title, cells.__getitem__, helps.get(title, ""), width=WIDTHS.get(title), pinned=title == "Detector")
+        for title, cells in table.items()
+    ]
+    numbers, first = range(len(comparison.rows)), comparison.rows.index(comparison.chosen())
+    alt = "Detectors side by side, one row each."
+    chosen = data_table.choose(numbers, columns, first, alt=alt, key="compare_table")
     st.caption("Brackets show 95% intervals. A value ties with the best if either lies within the other's interval.")
-    marked = event.selection.rows
-    return comparison.rows[marked[0] if marked and marked[0] < len(comparison.rows) else first]
+    return comparison.rows[chosen]
 
 
 def _put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
@@ -109,7 +107,7 @@ def _put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
 
 def _downloads(order: TeachingConfig) -> None:
     row = st.container(horizontal=True)
-    table_download.offer(row, partial(_made, order, comparison_report.lines_of, [[REPLACED]]), "detectors")
+    data_table.offer_download(row, partial(_made, order, comparison_report.lines_of, [[REPLACED]]), "detectors")
     data = partial(_made, order, partial(comparison_report.html_of, order=order), REPLACED)
     name, icon = "detectors.html", ":material/download:"
     row.download_button("Report (HTML)", data, name, "text/html", f"compare_{name}", icon=icon, on_click="ignore")

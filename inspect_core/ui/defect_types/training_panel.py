@@ -1,10 +1,13 @@
 """The parts of the Defect types page except gallery and results: what there is to learn from, and learning it."""
 
+from operator import itemgetter
+
 import streamlit as st
 
 from inspect_core.runtime.wording import pluralise
-from inspect_core.ui import crops, defect_labels, shell, teaching_job
+from inspect_core.ui import crops, data_table, defect_labels, shell, teaching_job
 from inspect_core.ui.crops import REGION, WHOLE
+from inspect_core.ui.data_table import DataColumn
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingConfig
 from inspect_core.ui.defect_types.training_results import PARENTS
@@ -68,9 +71,12 @@ def learn(product: TaughtProduct) -> bool:
     row = st.container(horizontal=True, gap="large")
     with row.container(width=COUNTS_WIDTH):
         if rows:
-            table = dict(zip(("defect type", "photos", "more"), zip(*rows, strict=True), strict=True))
-            more = st.column_config.TextColumn("next step", width="medium")
-            st.dataframe(table, hide_index=True, column_config={"more": more})
+            columns = [
+                DataColumn("defect type", itemgetter(0)),
+                DataColumn("photos", itemgetter(1)),
+                DataColumn("next step", itemgetter(2), width="medium"),
+            ]
+            data_table.show(rows, columns, alt="The defect types, one row each.", key="defect_type_counts")
         else:
             words = "No photo has a defect type yet. Enter one below, then click the photos that show it."
             st.info(words, icon=":material/label:")

@@ -39,16 +39,13 @@ def patch_map(product: TaughtProduct) -> None:
     live, limits = active_values(product)
     order, colour = _choose(product)
     key = map_key(product, order, live)
-    drawn = result_cache.result_cache().get(key)
-    if drawn is not None:
-        _show(product, drawn, colour, chart_name(key), live, limits)
-        return
-    limit = _suggested_limit(product, live)
-    result_cache.job_button(
+    drawn = result_cache.result_or_button(
         "Compute map", "Places similar points close together (t-SNE). Takes under a minute.",
         f"Computing the map of {('photos' if order.photo_level else 'patches')}", key,
-        lambda job: explore_jobs.draw_map(product, order, live, limit, job),
+        lambda job: explore_jobs.draw_map(product, order, live, _suggested_limit(product, live), job),
     )  # fmt: skip
+    if drawn is not None:
+        _show(product, drawn, colour, chart_name(key), live, limits)
 
 
 def map_key(product: TaughtProduct, order: MapRequest, live: dict[str, int]) -> tuple:

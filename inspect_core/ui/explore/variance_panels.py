@@ -82,15 +82,14 @@ def _one_spectrum(view: FittedMethod, variances: Tensor, q: int) -> None:
 
 
 def _falling_variance(product: TaughtProduct, position: int) -> None:
-    key = ("fall", product.fit, position)
     if product.study is None:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
-    elif (variances := result_cache.result_cache().get(key)) is None:
-        result_cache.job_button(
-            "Plot variance decay", "Uses a sample of good patches; takes seconds.", "Analysing good patches",
-            key, lambda job: explore_jobs.patch_variances(product, position, job),
-        )  # fmt: skip
-    else:
+        return
+    variances = result_cache.result_or_button(
+        "Plot variance decay", "Uses a sample of good patches; takes seconds.", "Analysing good patches",
+        ("fall", product.fit, position), lambda job: explore_jobs.patch_variances(product, position, job),
+    )  # fmt: skip
+    if variances is not None:
         alt = "Negative logarithm of each eigenvalue relative to the largest; higher means less variance."
         charts.show(explore_plots.variance_decay(variances, charts.current_theme()), key="fall", alt=alt)
         st.caption(
@@ -155,11 +154,7 @@ def sensitivity(product: TaughtProduct) -> None:
         )  # fmt: skip
     known = live | product.fitted()
     key = ("curve", product.fit, len(product.scored.photos), name, tuple(live.items()), product.scored.areas)
-    readings: list[SensitivityPoint] | None = result_cache.result_cache().get(key)
     title = f"Computing sensitivity to {CONTROLS[name].label.split(':')[0]}"
-    if readings is not None:
-        _curves(product, name, known[name], readings)
-        return
     words = "One fit covers all values. Takes seconds, or up to a minute with hundreds of photos."
     work = partial(explore_jobs.follow_live, product, name, live)
     if name not in at_once:
@@ -167,7 +162,9 @@ def sensitivity(product: TaughtProduct) -> None:
         took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(product.scored.photos)))
         words = f"Refits {fits} values on a sample of good patches; takes about {took}."
         work = partial(explore_jobs.follow_refits, product, name, known[name], live)
-    result_cache.job_button("Plot curve", words, title, key, work)
+    readings: list[SensitivityPoint] | None = result_cache.result_or_button("Plot curve", words, title, key, work)
+    if readings is not None:
+        _curves(product, name, known[name], readings)
 
 
 def _curves(product: TaughtProduct, name: str, value: float, readings: list[SensitivityPoint]) -> None:

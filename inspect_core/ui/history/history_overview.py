@@ -17,7 +17,7 @@ from inspect_core.line.watch_session import MOST_COMPARED
 from inspect_core.plots import history_plots as plots
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
-from inspect_core.ui import charts, shell, verdict_tiles
+from inspect_core.ui import charts, data_table, shell, verdict_tiles
 from inspect_core.ui.history.selection import Selection, local
 from inspect_core.verdict import VERDICT_PHRASES
 
@@ -150,7 +150,7 @@ def _notches(inspections: list[LoggedInspection]) -> None:
     by_step = verdicts_at_limits(inspections)
     columns = {word: [by_step[step][word] for step in STEPS] for word in ("accept", "review", "reject")}
     cells = {VERDICT_PHRASES[word].capitalize(): cells for word, cells in columns.items()}
-    st.table({"Limit": list(STEPS.values())} | cells, hide_index=True)
+    data_table.show_cells({"Limit": STEPS.values()} | cells)
     lower, as_it_was, higher = columns["accept"]
     st.caption(
         f"One step higher would have accepted {higher - as_it_was:,} more of these parts; one step lower, "

@@ -19,7 +19,7 @@ from inspect_core.plots.chart_theme import LIGHT
 from inspect_core.plots.svg import svg
 from inspect_core.recipe_format.spreadsheet import Cell
 from inspect_core.runtime.wording import pluralise
-from inspect_core.ui import shell, table_download
+from inspect_core.ui import data_table, shell
 from inspect_core.ui.history.history_overview import MOST_TYPES, STEPS, causes, examples, series
 from inspect_core.ui.history.selection import MAX_INSPECTIONS, Selection, local
 from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
@@ -42,7 +42,7 @@ DIGEST = (
 def downloads(selection: Selection) -> None:
     """Show the selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
-    table_download.offer(row, partial(lines_of, selection), "history")
+    data_table.offer_download(row, partial(lines_of, selection), "history")
     row.download_button(
         "Report (HTML)", partial(html_of, selection), "history.html", "text/html", "history_html",
         icon=":material/download:", on_click="ignore",

@@ -10,16 +10,16 @@ from inspect_core.audit import changes as of_log
 from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, LoggedInspection
 from inspect_core.audit.log import AuditLog, LogError
-from inspect_core.ui import saved_recipes, shell
+from inspect_core.ui import data_table, saved_recipes, shell
+from inspect_core.ui.data_table import SCORE, TIME, DataColumn
 from inspect_core.ui.history.history_overview import in_words, picture
 from inspect_core.ui.history.selection import Selection, local
 from inspect_core.ui.inspected_photos import heatmap_of
-from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS, VerdictWord
+from inspect_core.verdict import VERDICT_PHRASES, VerdictWord
 
 ON_A_PAGE = 12
 PICTURE = 280
 BESIDE = 400
-TIME = st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")
 _CHOSEN = "history_entry"
 
 
@@ -46,33 +46,23 @@ def parts(selection: Selection) -> None:
     shown = shell.paginate(inspections, ON_A_PAGE, "history_page")
     version = saved_recipes.versions()
     key = f"history_table-{shown[0].number}-{selection.head[0]}"  # its rows change when the log has grown
-    st.dataframe(
-        {
-            "Time": [local(inspection.moment).replace(tzinfo=None) for inspection in shown],
-            "Part": [inspection.name for inspection in shown],
-            "Verdict": [
-                f"{VERDICT_SYMBOLS[inspection.final_verdict]} {VERDICT_PHRASES[inspection.final_verdict]}"
-                for inspection in shown
-            ],
-            "Score": [inspection.score for inspection in shown],
-            "Limit": [inspection.reject for inspection in shown],
-            "Defect type": [inspection.defect_type for inspection in shown],
-            "Reason": [inspection.reason for inspection in shown],
-            "Operator": [_operator(inspection) for inspection in shown],
-            "Recipe": [version(inspection.recipe) for inspection in shown],
-            "Entry": [inspection.number for inspection in shown],
-        },
-        hide_index=True,
+    data_table.show(
+        shown,
+        [
+            DataColumn("Time", lambda part: local(part.moment).replace(tzinfo=None), format=TIME),
+            DataColumn("Part", lambda part: part.name),
+            DataColumn("Verdict", lambda part: data_table.verdict_with_symbol(part.final_verdict)),
+            DataColumn("Score", lambda part: part.score, format=SCORE),
+            DataColumn("Limit", lambda part: part.reject, "The reject limit in force at that time.", SCORE),
+            DataColumn("Defect type", lambda part: part.defect_type),
+            DataColumn("Reason", lambda part: part.reason),
+            DataColumn("Operator", _operator, "Who overrode Loupe's verdict, and why."),
+            DataColumn("Recipe", lambda part: version(part.recipe)),
+            DataColumn("Entry", lambda part: part.number),
+        ],
         key=key,
-        height="content",
         selection_mode="single-row",
         on_select=partial(_choose, key, [inspection.number for inspection in shown]),
-        column_config={
-            "Time": TIME,
-            "Score": st.column_config.NumberColumn(format="%.4g"),
-            "Limit": st.column_config.NumberColumn(format="%.4g", help="The reject limit in force at that time."),
-            "Operator": st.column_config.TextColumn(help="Who overrode Loupe's verdict, and why."),
-        },
         placeholder="",
         alt="Inspected parts, latest first.",
     )
@@ -162,24 +152,18 @@ def changes(selection: Selection) -> None:
         return
     entries = shell.paginate(entries, ON_A_PAGE, "history_changes_page")
     version = saved_recipes.versions()
-    st.dataframe(
-        {
-            "Time": [local(datetime.fromisoformat(entry.time)).replace(tzinfo=None) for entry in entries],
-            "User": [entry.user for entry in entries],
-            "Event": [entry.kind for entry in entries],
-            "Change": [of_log.describe_entry(entry) for entry in entries],
-            "Reason": [str(entry.facts.get("reason") or "") for entry in entries],
-            "Product": [entry.product for entry in entries],
-            "Recipe": [version(entry.recipe) for entry in entries],
-            "Entry": [entry.number for entry in entries],
-        },
-        hide_index=True,
+    data_table.show(
+        entries,
+        [
+            DataColumn("Time", lambda row: local(datetime.fromisoformat(row.time)).replace(tzinfo=None), format=TIME),
+            DataColumn("User", lambda row: row.user),
+            DataColumn("Event", lambda row: row.kind),
+            DataColumn("Change", of_log.describe_entry, width="large"),
+            DataColumn("Reason", lambda row: str(row.facts.get("reason") or ""), width="medium"),
+            DataColumn("Product", lambda row: row.product),
+            DataColumn("Recipe", lambda row: version(row.recipe)),
+            DataColumn("Entry", lambda row: row.number),
+        ],
         key="history_changes",
-        height="content",
-        column_config={
-            "Time": TIME,
-            "Change": st.column_config.TextColumn(width="large"),
-            "Reason": st.column_config.TextColumn(width="medium"),
-        },
         alt="Changes to limits, verdicts and recipes, latest first.",
     )

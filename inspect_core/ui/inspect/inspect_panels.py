@@ -1,7 +1,7 @@
 """The parts of the Inspect page: adding photos, the bench with its live parameters."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.wording import pluralise
 from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
-from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming, open_product_store, open_products, shell, uploads
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
@@ -38,6 +37,7 @@ from inspect_core.ui.inspect import (
     saving,
 )
 from inspect_core.ui.photo_source import TYPES, folder_at
+from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Reason
@@ -177,42 +177,79 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.sentence(error), icon=":material/error:")
             return
-    if run is None:
+    shown = ShownPhoto(product, settings, view, pixels, photo_missing, busy, None if drawn is None else run)
+    if shown.preview is None:
         with save:
             saving.save_recipe(product, view.limits, settings)
         remember(product, settings, view.limits, view.setting_scores)
     with following:
-        if run is None or drawn is None:
+        if shown.preview is None or drawn is None:
             preview_panel.offer_undo(product)
         else:
-            preview_panel.show(product, run, position, drawn)
+            preview_panel.show(product, shown.preview, position, drawn)
+    with missed:
+        if shown.preview is None:
+            missed_defects.strip(product, view)
     with below:
-        if run is None or drawn is None:
-            st.caption(shell.escape(_forecast(product.scored, view)))
-            if changed := repeatability_counts(product.scored, view.limits, **settings.live):
-                st.caption(changed.sentence())
-            relabelling.teach_again(product)
-            with missed:
-                missed_defects.strip(product, view)
-            limit_advice.from_known_defects(product, view)
-            show_choice(product)
-            each_view(product, position, settings.live, pixels)
-            if not photo_missing:
-                repeat_photo_panel.show(product, position, settings.live, view.limits, busy=busy)
-                alignment_panel.show(product, position, pixels)
-                areas_panel.show(product, position, pixels, view)
-                choose_scale(product)
-            product_check_mode(product, settings)
-            defect_naming.limit_slider(product, "inspect")
-            if not photo_missing:
-                known_cases_panel.show_similar_cases(product, position, settings.live, view.limits, busy=busy)
-        elif not view.preview:
-            st.caption(shell.escape(_forecast(run.scored, view)))
+        for panel in PANELS:
+            if panel.suits(shown):
+                panel.show(shown)
 
 
-def _forecast(scored: ScoredPhotos, view: BenchState) -> str:
-    """What to expect of the limits in this view; scored: its photos."""
-    return forecast_sentence(scored, view.limits, view.scores, view.setting_scores, ceiling=view.ceiling)
+@dataclass(frozen=True, eq=False)
+class ShownPhoto:
+    """What the panels below the bench are about: the photo shown, and all that is in force.
+
+    view: as drawn on the bench; pixels: (H, W, 3) uint8 as placed, black where the photo is missing; busy: whether a
+    job runs; preview: the run that is shown instead of the model in force, if any.
+    """
+
+    product: TaughtProduct
+    settings: SessionSettings
+    view: BenchState
+    pixels: np.ndarray
+    photo_missing: bool
+    busy: bool
+    preview: PreviewRun | None
+
+    @property
+    def position(self) -> int:
+        return self.view.position
+
+    @property
+    def live(self) -> dict[str, int]:
+        """The live parameters of the model in force."""
+        return self.settings.live
+
+
+@dataclass(frozen=True)
+class BenchPanel:
+    """A section below the bench, and what it needs: the photo's file, the model in force instead of a preview."""
+
+    show: Callable[[ShownPhoto], None]
+    needs_photo: bool = False
+    needs_model: bool = True
+
+    def suits(self, shown: ShownPhoto) -> bool:
+        """Whether what it needs is there."""
+        is_preview = shown.preview is not None
+        return not (self.needs_photo and shown.photo_missing) and not (self.needs_model and is_preview)
+
+
+def forecast(shown: ShownPhoto) -> None:
+    """Show what to expect of the limits, those of a preview once all photos have their score."""
+    if shown.view.preview:
+        return
+    scored = shown.product.scored if shown.preview is None else shown.preview.scored
+    view = shown.view
+    sentence = forecast_sentence(scored, view.limits, view.scores, view.setting_scores, ceiling=view.ceiling)
+    st.caption(shell.escape(sentence))
+
+
+def repeatability(shown: ShownPhoto) -> None:
+    """Show how many verdicts change where the same parts are photographed again."""
+    if changed := repeatability_counts(shown.product.scored, shown.view.limits, **shown.live):
+        st.caption(changed.sentence())
 
 
 def _problems(settings: SessionSettings) -> None:
@@ -253,41 +290,42 @@ def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> Taug
     return product if label is None else relabelling.take(product, *label)
 
 
-def show_choice(product: TaughtProduct) -> None:
+def show_choice(shown: ShownPhoto) -> None:
     """This detector, and why."""
-    if product.detector_reason is not None:
-        chosen, _, reason = product.detector_reason.partition("\n")
+    if (words := shown.product.detector_reason) is not None:
+        chosen, _, reason = words.partition("\n")
         st.caption(shell.escape(chosen), help=shell.escape(reason) or None)
 
 
-def each_view(product: TaughtProduct, position: int, live: Mapping[str, int], pixels: np.ndarray) -> None:
+def each_view(shown: ShownPhoto) -> None:
     """Show the map of every view by itself, where the detector adds several."""
-    views = product.scored.views
-    if len(views) < 2:
+    scored = shown.product.scored
+    if len(scored.views) < 2:
         return
-    with st.expander("Map of each method", key=f"views-{product.id}", on_change="rerun") as opened:
+    with st.expander("Map of each method", key=f"views-{shown.product.id}", on_change="rerun") as opened:
         if not opened.open:
             return
-        good = np.flatnonzero(product.scored.setters())
+        good = np.flatnonzero(scored.setters())
         st.caption(
             "The detector adds these maps. Colours range from a typical score to the highest "
             + ("score of a good part." if good.size else "score of this photo.")
         )
-        for column, (i, view) in zip(st.columns(len(views)), enumerate(views), strict=True):
-            limit = float(product.scored.maps(good if good.size else [position], view=i, **live).max())
-            method_map = product.scored.map(position, view=i, **live)
-            shown = heatmap.overlay(boxes.downscale(pixels, OWN_MAP_SIDE), method_map, limit)
-            column.image(shown, caption=view.definition.title, width="stretch")
+        small = boxes.downscale(shown.pixels, OWN_MAP_SIDE)
+        for column, (i, view) in zip(st.columns(len(scored.views)), enumerate(scored.views), strict=True):
+            limit = float(scored.maps(good if good.size else [shown.position], view=i, **shown.live).max())
+            method_map = scored.map(shown.position, view=i, **shown.live)
+            column.image(heatmap.overlay(small, method_map, limit), caption=view.definition.title, width="stretch")
 
 
-def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> None:
+def product_check_mode(shown: ShownPhoto) -> None:
     """Show what happens when a photo does not show the product that was taught."""
+    product = shown.product
     if product.product_check is None:
         return
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     key = f"guard-{product.id}"
     st.segmented_control(
-        "Product check", list(words), default=settings.product_check_mode, format_func=words.__getitem__, key=key,
+        "Product check", list(words), default=shown.settings.product_check_mode, format_func=words.__getitem__, key=key,
         required=True, on_change=_set_mode, args=(product.id, key), help=(
             "Checks that the photo shows the taught product. Warn: shows a warning above the verdict. Stop: rejects "
             "photos of anything else, whatever their score. The check compares the whole photo with the good photos "
@@ -297,14 +335,14 @@ def product_check_mode(product: TaughtProduct, settings: SessionSettings) -> Non
     )  # fmt: skip
 
 
-def choose_scale(product: TaughtProduct) -> None:
+def choose_scale(shown: ShownPhoto) -> None:
     """Show the scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
-    key = f"scale-{product.id}"
-    shell.set_widget(key, product.mm_per_pixel)
+    key = f"scale-{shown.product.id}"
+    shell.set_widget(key, shown.product.mm_per_pixel)
     with st.expander("Scale"):
         st.number_input(
             "Scale, mm per pixel", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
-            placeholder="unknown", on_change=_set_scale, args=(product.id, key),
+            placeholder="unknown", on_change=_set_scale, args=(shown.product.id, key),
             help="Divide a known length by its length in pixels: 25 mm across 500 pixels is 0.05. Areas and regions "
                 "are then also shown in mm and mm², and saved recipes keep the scale. Verdicts do not change.",
         )  # fmt: skip
@@ -370,3 +408,33 @@ def _free_upload(file: UploadedFile) -> None:
 
 def _key(product: TaughtProduct) -> str:
     return f"bench-{product.id}"
+
+
+PANELS = (
+    BenchPanel(forecast, needs_model=False),
+    BenchPanel(repeatability),
+    BenchPanel(lambda shown: relabelling.teach_again(shown.product)),
+    BenchPanel(lambda shown: limit_advice.from_known_defects(shown.product, shown.view)),
+    BenchPanel(show_choice),
+    BenchPanel(each_view),
+    BenchPanel(
+        lambda shown: repeat_photo_panel.show(
+            shown.product, shown.position, shown.live, shown.view.limits, busy=shown.busy
+        ),
+        needs_photo=True,
+    ),
+    BenchPanel(lambda shown: alignment_panel.show(shown.product, shown.position, shown.pixels), needs_photo=True),
+    BenchPanel(
+        lambda shown: areas_panel.show(shown.product, shown.position, shown.pixels, shown.view), needs_photo=True
+    ),
+    BenchPanel(choose_scale, needs_photo=True),
+    BenchPanel(product_check_mode),
+    BenchPanel(lambda shown: defect_naming.limit_slider(shown.product, "inspect")),
+    BenchPanel(
+        lambda shown: known_cases_panel.show_similar_cases(
+            shown.product, shown.position, shown.live, shown.view.limits, busy=shown.busy
+        ),
+        needs_photo=True,
+    ),
+)
+"""The sections below the bench, in their order."""

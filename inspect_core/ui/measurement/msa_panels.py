@@ -19,7 +19,7 @@ from inspect_core.spc import msa_study
 from inspect_core.spc.agreement import ACCEPTABLE, MARGINAL, UNACCEPTABLE, Agreement
 from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of, verdict_sentence
 from inspect_core.spc.msa_study import LOUPE, AppraisalRecord, MsaStudy
-from inspect_core.ui import saved_recipes, shell
+from inspect_core.ui import data_table, saved_recipes, shell
 from inspect_core.ui.photo_source import TYPES
 
 FORM = 960
@@ -204,10 +204,7 @@ def _results(study: MsaStudy) -> None:
         for sentence in report_lines:
             st.markdown(f"- {shell.escape(sentence)}")
         table = table_of(report.agreement)
-        st.table(
-            {shell.escape(name): [shell.escape(cell) for cell in cells] for name, cells in table.items()},
-            hide_index=True,
-        )
+        data_table.show_cells(table)
         st.caption("Brackets show 95% confidence intervals (exact for proportions).")
         data = partial(html_of, study, table, report_lines, verdict_sentence(report.agreement))
         icon = ":material/download:"

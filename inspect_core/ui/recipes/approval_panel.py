@@ -12,7 +12,7 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_io.recipe_difference import difference
 from inspect_core.scoring.counts import counts_sentence
-from inspect_core.ui import saved_recipes, shell
+from inspect_core.ui import data_table, saved_recipes, shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}
 SIGNS = {DRAFT: "✎", APPROVED: "✓", RETIRED: "–"}
@@ -77,8 +77,7 @@ def _difference(words: str, digest: str, other: Recipe | None, recipe: Recipe) -
         return
     rows = difference(other, recipe)
     heads = {"What": "what", "Other version": "before", "This version": "after"}
-    cells = {head: [shell.escape(getattr(row, name)) for row in rows] for head, name in heads.items()}
-    st.table(cells, hide_index=True)
+    data_table.show_cells({head: [getattr(row, name) for row in rows] for head, name in heads.items()})
 
 
 def _changes(recipe: Recipe) -> None:

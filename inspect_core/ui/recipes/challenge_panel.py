@@ -11,7 +11,7 @@ from inspect_core.line.challenge import challenge, name_parts, photos_by_part, r
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.ui import saved_recipes, shell, uploads
+from inspect_core.ui import data_table, saved_recipes, shell, uploads
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.recipes import approval_panel
 
@@ -31,14 +31,13 @@ def section(recipe: Recipe, key: str) -> None:
 
 
 def _show_clearance(recipe: Recipe, key: str) -> None:
-    st.table(
+    data_table.show_cells(
         {
-            "Part": [shell.escape(part.name) for part in recipe.challenge_parts],
+            "Part": [part.name for part in recipe.challenge_parts],
             "Known condition": ["good" if part.good else "defective" for part in recipe.challenge_parts],
             "Required verdict": [part.verdict for part in recipe.challenge_parts],
             "Reference score": [f"{part.score:.4g}" for part in recipe.challenge_parts],
-        },
-        hide_index=True,
+        }
     )
     reason_given = ""
     with shell.errors_shown(LogError), AuditLog.open() as log:

@@ -34,7 +34,7 @@ from inspect_core.tuning.recipe_extension import (
     newly_accepted,
     plan_extension,
 )
-from inspect_core.ui import label_question, result_cache, saved_recipes, shell
+from inspect_core.ui import data_table, label_question, result_cache, saved_recipes, shell
 from inspect_core.ui.photo_source import fingerprint, folder_at
 from inspect_core.verdict import VERDICT_PHRASES
 from inspect_core.whole_part.product_check import STOP
@@ -76,11 +76,11 @@ def section(recipe: Recipe, key: str) -> None:
     photos = _choose(recipe, candidates, key)
     defects = {resolved(candidate.path): candidate.words for candidate in candidates if candidate.defective}
     subject = ("learn", str(recipe.digest), tuple(str(path) for _, path in photos))
-    if photos:
-        title = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}"
-        work = partial(_work, recipe, photos, defects)
-        result_cache.job_button("Add and show changes", "", title, subject, work)
-    result = result_cache.result_cache().get(subject)
+    if not photos:
+        return
+    title = f"Adding {pluralise(len(photos), 'photo')} to {recipe.product}"
+    work = partial(_work, recipe, photos, defects)
+    result = result_cache.result_or_button("Add and show changes", "", title, subject, work)
     if result is not None:
         _shown(recipe, result, key, subject)
 
@@ -124,14 +124,13 @@ def _shown(recipe: Recipe, result: ExtensionResult, key: str, subject: tuple) ->
     for note in notes:
         st.caption(shell.escape(note))
     if changes.changes:
-        st.table(
+        data_table.show_cells(
             {
-                "Part": [shell.escape(change.after.name) for change in changes.changes],
-                "Label": [shell.escape(change.after.truth or "–") for change in changes.changes],
+                "Part": [change.after.name for change in changes.changes],
+                "Label": [change.after.truth or "–" for change in changes.changes],
                 "Before": [VERDICT_PHRASES[change.before.verdict] for change in changes.changes],
                 "After": [VERDICT_PHRASES[change.after.verdict] for change in changes.changes],
-            },
-            hide_index=True,
+            }
         )
     label = "Reason (recorded in the recipe)"
     if changes.escapes or defective:

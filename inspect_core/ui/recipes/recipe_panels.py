@@ -22,7 +22,7 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
 from inspect_core.scoring.counts import counts_sentence
-from inspect_core.ui import open_product_store, open_recipe, saved_recipes, shell, weights_panel
+from inspect_core.ui import data_table, open_product_store, open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
 from inspect_core.ui.recipes.recipe_table import RecipeSummary
 
@@ -130,7 +130,7 @@ def _describe(recipe: Recipe, state: str) -> None:
 
 def _contents(recipe: Recipe, path: Path) -> None:
     rows = {"File": path.name, "Size on disk": f"{_bytes(path) / 2**20:.1f} MB", **in_words(recipe)}
-    st.table({"Property": list(rows), "Value": [shell.escape(value) for value in rows.values()]}, hide_index=True)
+    data_table.show_cells({"Property": rows, "Value": rows.values()})
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -9,7 +9,8 @@ import streamlit as st
 from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.features.backbone_catalogue import spec_of
 from inspect_core.recipe_io.recipe_difference import made
-from inspect_core.ui import saved_recipes, shell
+from inspect_core.ui import data_table, saved_recipes, shell
+from inspect_core.ui.data_table import DataColumn
 from inspect_core.ui.recipes import approval_panel
 
 NOT_KNOWN = "–"
@@ -56,31 +57,34 @@ def choose(recipes: Sequence[RecipeSummary], states: dict[str, str] | None) -> R
     state = [approval_panel.state_of(line.digest, states) for line in rows]
     first = state.index(APPROVED) if APPROVED in state else 0
     version = saved_recipes.versions()
-    table = {
-        "Version": [version(line.digest) for line in rows],
-        "State": [f"{approval_panel.SIGNS.get(word, '')} {word}".lstrip() for word in state],
-        "Escapes": [line.escapes for line in rows],
-        "False rejects": [line.false_rejects for line in rows],
-        "Not inspected": [line.to_sort for line in rows],
-        "Photos": [line.photos for line in rows],
-        "Created": [line.made for line in rows],
-        "By": [line.author for line in rows],
-    }
-    helps = {
-        "Escapes": "Defects that its limits accept, of the test photos that could be inspected.",
-        "False rejects": "Good parts that its limits reject, of the test photos that could be inspected.",
-        "Not inspected": "Test photos in which the part was not located, or that could not be inspected.",
-        "Photos": "Photos that set its limits, and test photos.",
-    }
-    chosen = st.dataframe(
-        table, hide_index=True, height="content" if len(rows) <= SHOWN else 35 * (SHOWN + 1), width=960,
-        column_config={name: st.column_config.Column(help=words) for name, words in helps.items()},
-        key=f"recipes-{hash(tuple(line.path for line in rows))}", on_select="rerun",
-        selection_mode="single-row-required", selection_default={"selection": {"rows": [first]}},
+    tested = "of the test photos that could be inspected"
+    columns = [
+        DataColumn("Version", lambda line: version(line.digest)),
+        DataColumn("State", lambda line: _state_with_sign(approval_panel.state_of(line.digest, states))),
+        DataColumn("Escapes", lambda line: line.escapes, f"Defects that its limits accept, {tested}."),
+        DataColumn("False rejects", lambda line: line.false_rejects, f"Good parts that its limits reject, {tested}."),
+        DataColumn(
+            "Not inspected",
+            lambda line: line.to_sort,
+            "Test photos in which the part was not located, or that could not be inspected.",
+        ),
+        DataColumn("Photos", lambda line: line.photos, "Photos that set its limits, and test photos."),
+        DataColumn("Created", lambda line: line.made),
+        DataColumn("By", lambda line: line.author),
+    ]
+    return data_table.choose(
+        rows,
+        columns,
+        first,
+        height="content" if len(rows) <= SHOWN else 35 * (SHOWN + 1),
+        width=960,
+        key=f"recipes-{hash(tuple(line.path for line in rows))}",
         alt="The saved versions, one row each.",
-    )  # fmt: skip
-    marked = chosen.selection.rows
-    return rows[marked[0] if marked and marked[0] < len(rows) else first]
+    )
+
+
+def _state_with_sign(word: str) -> str:
+    return f"{approval_panel.SIGNS.get(word, '')} {word}".lstrip()
 
 
 @st.cache_data(max_entries=1000, show_spinner="Checking the recipe…", hash_funcs={type(Path()): bytes})

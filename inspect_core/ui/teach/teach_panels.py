@@ -26,7 +26,7 @@ from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning import few_photos
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.comparison_result import Shortlist
-from inspect_core.ui import contact_sheet, label_question, shell, teaching_job, weights_panel
+from inspect_core.ui import contact_sheet, data_table, label_question, shell, teaching_job, weights_panel
 from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, PhotoSource, choose_folder, choose_upload
 from inspect_core.ui.result_cache import ResultCache
 from inspect_core.ui.teach.photo_settings import choose_alignment, choose_tiles, choose_tolerances, show_input
@@ -107,11 +107,11 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     sources = samples.sources()
     if [source.source for source in sources] != [UNSAID]:
         columns = {
-            "Labels read from": [shell.escape(source.source) for source in sources],
-            "Good": [f"{source.good:d}" for source in sources],
-            "Defective": [f"{source.defective:d}" for source in sources],
+            "Labels read from": [source.source for source in sources],
+            "Good": [source.good for source in sources],
+            "Defective": [source.defective for source in sources],
         }
-        st.table(columns, hide_index=True, width="content")
+        data_table.show_cells(columns, width="content")
     for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
         subject = row.what.replace("_", " ").capitalize()
         remark = f", {row.remark}" if row.remark else ""
@@ -256,9 +256,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     order = replace(
         order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
     )
-    with shell.errors_shown(ValueError):
-        return order.published(str(method)) if as_published else order
-    return None
+    return replace(order, as_published=as_published)
 
 
 def show_forecast(order: TeachingConfig) -> None:
