@@ -43,7 +43,7 @@ def test_label_column_may_stand_anywhere_and_names_be_quoted(photos):
     [
         ("", "no column contains photo names"),
         ("a,b\nc,d\n", "no column contains photo names"),
-        ("b.png,good,x\nc.png,bad,y\n", "line 1: cannot tell which of its 3 columns contains the label"),
+        ("b.png,good,bad\nc.png,bad,ok\n", "line 1: cannot tell which of its 3 columns contains the label"),
         ("b.png\nc.png\n", "cannot tell which of its 1 columns contains the label"),
         ("file,label\nb.png,good\nc.png\n", "line 3: it has fewer columns"),
         ("b.png,good\nc.png,Gußfehler\n", "line 2: it is not UTF-8 text; save it as UTF-8"),

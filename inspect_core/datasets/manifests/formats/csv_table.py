@@ -2,198 +2,38 @@
 
 import csv
 import io
-import re
-from collections import Counter
-from typing import NamedTuple
 
-from inspect_core.datasets.dataset import GOOD
-from inspect_core.datasets.layout import side_of
-from inspect_core.datasets.listing import is_image
+from inspect_core.datasets.manifests.label_table import TableRows, listing_of, names_photos, photos_beside_more
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import (
-    UNNAMED,
-    Listing,
-    ManifestEntry,
-    ManifestError,
-    label_from_text,
-)
-from inspect_core.runtime.wording import join_first_names, pluralise
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError
 
 SUFFIXES = frozenset({".csv", ".tsv"})
 NAMES_ALL = True
 DELIMITERS = ",;\t|"
 
 
-def _names(text: str) -> frozenset[str]:
-    """Names, or values, that stand with commas between them."""
-    return frozenset(text.split(", "))
-
-
-FILES = _names(
-    "file, filename, file name, files, path, filepath, file path, image, images, image path, img, image name, "
-    "imagename, image file, image id, photo, picture, name, datei, dateiname, bild"
-)
-DEFECTIVE = _names(
-    "is defect, is defective, defective, is anomaly, is anomalous, anomalous, is bad, is ng, anomaly, defect, "
-    "has defect, fehlerhaft, defekt"
-)
-"""Columns in which true means defective."""
-GOOD_COLUMNS = _names("is good, is ok, good, ok, io, passed, pass, is normal, conforming")
-"""Columns in which true means good."""
-LABELS = (
-    DEFECTIVE
-    | GOOD_COLUMNS
-    | _names(
-        "label, labels, class, class name, classname, kind, type, defect type, condition, label name, category, "
-        "verdict, result, status, target, quality, bewertung, ergebnis, urteil, klasse"
-    )
-)
-SPLITS = _names("split, subset, set, data split, partition, phase, usage")
-MASKS = _names("mask, masks, mask path, mask file, mask name, maske, ground truth, gt, segmentation")
-PRODUCTS = _names("product, object, object name, part, part type, item, produkt, teil, camera, kamera")
-TRUE = _names("true, 1, 1.0, yes, y, ja, oui, si, sì, sí, tak, x, wahr, vrai, vero")
-FALSE = _names("false, 0, 0.0, no, n, nein, non, nie, falsch, faux, falso")
-NO_DEFECT = _names("none, -, keine, kein, aucun, ninguno, nessuno, nan")
-_OF_LOUPE = "percentile among good"  # a column of Loupe's own tables of verdicts, which are no ground truth
-_SEVERAL = re.compile(r"\s*[,;|]\s*")
-
-
-class _Columns(NamedTuple):
-    """The positions of the columns that are used, None without one. flag: of a yes or no beside a label."""
-
-    file: int
-    label: int
-    flag: int | None
-    split: int | None
-    mask: int | None
-    product: int | None
-
-
 def holds(file: ListFile) -> bool:
     """Whether some column of a file names photos that lie below its folder."""
     try:
-        rows = _best_rows(file)
+        return names_photos(file, _best_rows(file))
     except csv.Error:
         return False
-    if rows and _OF_LOUPE in map(_key, rows[0][1]):
-        return False
-    columns = _photo_columns(file, rows)
-    return any(file.is_photo(row[column]) for _, row in rows for column in columns if column < len(row))
 
 
 def read(file: ListFile) -> Listing:
-    """The photos of a table. The column of files is the one that holds names of photos.
-
-    Raises ManifestError for a table without such a column, or whose column of labels is not clear.
-    """
+    """The photos of a table. Raises ManifestError as `listing_of`."""
     try:
         rows = _best_rows(file)
     except csv.Error as error:
         raise ManifestError("the file", f"it is not a table ({error})", "save it as CSV, UTF-8") from error
-    header, body, columns = _columns(file, rows)
-    label_name = _key(header[columns.label]) if header else ""
-    used = [column for column in columns if column is not None]
-    entries = []
-    for line, row in body:
-        if len(row) <= max(columns.file, columns.label):
-            raise ManifestError(f"line {line}", "it has fewer columns than the others", "complete the line")
-        mask, split, product, flag = (
-            row[column] if column is not None and column < len(row) else ""
-            for column in (columns.mask, columns.split, columns.product, columns.flag)
-        )
-        side = (side_of(split) or "test") if split else None  # whatever is not meant to be taught is not taught
-        label = _label(row[columns.label], label_name, f"line {line}")
-        if columns.flag is not None and label in (GOOD, None):
-            flagged = _label(flag, _key(header[columns.flag]), f"line {line}")
-            label = flagged if label is None or flagged is not None else label
-        entries.append(ManifestEntry(row[columns.file], label, f"line {line}", None, mask, side, product))
-    unused = [name for number, name in enumerate(header) if number not in used and name]
-    notes = (f"{pluralise(len(unused), 'column')} not used: {join_first_names(unused, most=8)}.",) if unused else ()
-    return Listing(entries, notes)
+    return listing_of(file, rows)
 
 
-def _best_rows(file: ListFile) -> list[tuple[int, list[str]]]:
-    def photos(rows: list[tuple[int, list[str]]]) -> int:
-        """How many rows hold a photo's name beside something else."""
-        return sum(len(row) > 1 and any(map(is_image, row)) for _, row in rows)
-
+def _best_rows(file: ListFile) -> TableRows:
     several = [_rows(file.text, delimiter) for delimiter in DELIMITERS]
-    return max(several, key=lambda rows: (photos(rows), sum(len(row) > 1 for _, row in rows)))
+    return max(several, key=lambda rows: (photos_beside_more(rows), sum(len(row) > 1 for _, row in rows)))
 
 
-def _rows(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """(line, fields) of every row that is not empty."""
+def _rows(text: str, delimiter: str) -> TableRows:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    return [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]
-
-
-def _photo_columns(file: ListFile, rows: list[tuple[int, list[str]]]) -> Counter[int]:
-    """How many photos each column names: with their endings, or without under a heading that says so."""
-    photos = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
-    headed = [column for column, name in enumerate(rows[0][1]) if _key(name) in FILES] if rows and not photos else []
-    return photos or Counter(
-        column for _, row in rows[1:] for column in headed if column < len(row) and file.is_photo(row[column])
-    )
-
-
-def _columns(
-    file: ListFile, rows: list[tuple[int, list[str]]]
-) -> tuple[list[str], list[tuple[int, list[str]]], _Columns]:
-    """The header, [] without one, the other rows, and which column is what. Raises ManifestError as `read`."""
-    named = list(map(_key, rows[0][1])) if rows else []
-    photos = _photo_columns(file, rows)
-    if not photos:
-        reason = "no column contains photo names"
-        raise ManifestError("the file", reason, "give it a column of file names and of labels")
-    masks = {column for column in photos if column < len(named) and named[column] in MASKS}
-    candidates = {column: count for column, count in photos.items() if column not in masks} or photos
-    by_name = [column for column in candidates if column < len(named) and named[column] in FILES]
-    at = min(by_name) if by_name else min(candidates, key=lambda column: (-candidates[column], column))
-    first = rows[0][1]
-    header = [] if at < len(first) and is_image(first[at]) else first
-    body = rows[1:] if header else rows
-    count = max(len(row) for _, row in rows)
-
-    def named_as(words: frozenset[str]) -> list[int]:
-        return [column for column, word in enumerate(named) if header and word in words and column != at]
-
-    split, mask, product = (next(iter(named_as(words)), None) for words in (SPLITS, MASKS, PRODUCTS))
-    if not header:
-        others = [column for column in range(count) if column != at]
-        mask = next((column for column in others if column in photos), None)
-        cells = {column: [row[column] for _, row in body if column < len(row)] for column in others}
-        split = next((column for column in others if all(map(side_of, cells[column])) and column != mask), None)
-    used = {at, split, mask, product}
-    labels = [column for column in named_as(LABELS) if column not in used]
-    labels = labels or [column for column in range(count) if column not in used]
-    flags = [column for column in labels if header and named[column] in DEFECTIVE | GOOD_COLUMNS]
-    flag = None
-    if len(labels) == 2 and len(flags) == 1:
-        flag = flags[0]
-        labels.remove(flag)
-    if len(labels) != 1:
-        reason = f"cannot tell which of its {count} columns contains the label"
-        raise ManifestError("line 1", reason, "add a header line with the column names file and label")
-    return header, body, _Columns(at, labels[0], flag, split, mask, product)
-
-
-def _label(text: str, column: str, location: str) -> str | None:
-    """The label that a cell means in a column of this name. Raises ManifestError for a true or false that could
-    mean either.
-    """
-    word = text.casefold()
-    if column in GOOD_COLUMNS and word in TRUE | FALSE:
-        return GOOD if word in TRUE else UNNAMED
-    if column in DEFECTIVE | {"target"} and word in TRUE | FALSE:
-        return UNNAMED if word in TRUE else GOOD
-    if word in NO_DEFECT:
-        return GOOD if column in DEFECTIVE | {"defect type"} else None
-    if word in ("true", "false"):
-        reason = f"{text} may mean good or defective"
-        raise ManifestError(location, reason, "name the column is_good or is_defect")
-    labels = [label_from_text(part) for part in _SEVERAL.split(text)]
-    return next((label for label in labels if label not in (GOOD, None)), label_from_text(text))
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[\s_-]+", " ", name.strip().casefold())
+    return [(f"line {reader.line_num}", [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]

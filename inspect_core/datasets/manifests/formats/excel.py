@@ -1,0 +1,59 @@
+"""An Excel workbook (.xlsx) that lists photos and labels on one of its sheets, or on several."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from inspect_core.datasets.manifests.label_table import TableRows, listing_of, names_photos
+from inspect_core.datasets.manifests.list_file import MOST_BYTES, ListFile
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError
+from inspect_core.runtime.zip_directory import check_directory
+
+SUFFIXES = frozenset({".xlsx", ".xlsm"})
+NAMES_ALL = True
+
+
+def holds(file: ListFile) -> bool:
+    """Whether a sheet has a column that names photos. Raises ManifestError for a file that is no workbook."""
+    return any(names_photos(file, rows) for rows in _sheets(file.root / file.name))
+
+
+def read(file: ListFile) -> Listing:
+    """The photos of all sheets that name some. Raises ManifestError as `listing_of`."""
+    listings = [listing_of(file, rows) for rows in _sheets(file.root / file.name) if names_photos(file, rows)]
+    entries = [entry for listing in listings for entry in listing.entries]
+    return Listing(entries, tuple(note for listing in listings for note in listing.notes))
+
+
+def _sheets(path: Path) -> Iterator[TableRows]:
+    """Yield the rows of each sheet, formulas by the value that was stored with them."""
+    from openpyxl import load_workbook  # a tenth of a second that folders without one need not wait
+
+    try:
+        check_directory(path)
+        with zipfile.ZipFile(path) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MOST_BYTES:
+                raise ManifestError("the file", f"it holds more than {MOST_BYTES >> 20} MB", "save it as CSV")
+        workbook = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        try:
+            for sheet in workbook.worksheets:
+                cells = enumerate(sheet.iter_rows(values_only=True), 1)
+                rows = [(f"sheet {sheet.title}, row {number}", [*map(_text, row)]) for number, row in cells]
+                yield [row for row in rows if any(row[1])]
+        finally:
+            workbook.close()
+    except ManifestError:
+        raise
+    except OSError:
+        raise
+    except Exception as error:  # whatever a damaged workbook lets the library raise
+        raise ManifestError("the file", "it is no workbook that can be read", "save it as CSV") from error
+
+
+def _text(value: object) -> str:
+    """A cell as it is typed: 12 for 12.0, true for a tick."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()

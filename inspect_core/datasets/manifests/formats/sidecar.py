@@ -1,0 +1,41 @@
+"""A file beside one photo, under its name, that says what it shows: a JSON object with a verdict, or a word."""
+
+from inspect_core.datasets.manifests.formats.records import flattened
+from inspect_core.datasets.manifests.label_table import FILES, label_of_one
+from inspect_core.datasets.manifests.list_file import ListFile
+from inspect_core.datasets.manifests.manifest_entry import LONGEST_LABEL, Listing, ManifestEntry, label_from_text
+from inspect_core.datasets.verdict_words import condition_sign
+
+SUFFIXES = frozenset({".json", ".txt"})
+NAMES_ALL = False
+_NUMBERS = ("0", "1")
+
+
+def holds(file: ListFile) -> bool:
+    """Whether a file is named like a photo, or names it, and one field or word says what that shows."""
+    return file.is_photo(_photo(file)) and _label(file) is not None
+
+
+def read(file: ListFile) -> Listing:
+    """The photo of the file."""
+    return Listing([ManifestEntry(_photo(file), _label(file) or None, "its label")])
+
+
+def _photo(file: ListFile) -> str:
+    fields = _fields(file)
+    return file.photo_beside(next((value for name, value in fields.items() if name.casefold() in FILES), None))
+
+
+def _label(file: ListFile) -> str | None:
+    """What it says, "" for an empty label, None where it says nothing."""
+    if file.suffix == ".json":
+        fields = _fields(file)
+        return label_of_one([*fields], [*fields.values()])
+    text = file.text.strip()
+    sign = condition_sign(text) if len(text) <= LONGEST_LABEL and "\n" not in text else None
+    is_label = text in _NUMBERS or (sign is not None and sign.is_whole)
+    return label_from_text(text) if is_label else None
+
+
+def _fields(file: ListFile) -> dict[str, str]:
+    return flattened(file.json) if file.suffix == ".json" and isinstance(file.json, dict) else {}

@@ -1,0 +1,66 @@
+"""JSON that lists photos and labels, and JSON or text beside single photos."""
+
+import json
+
+import pytest
+
+from inspect_core.datasets.folders import scan
+
+WANTED = {"lot 1/b.png": "good", "lot 2/c.png": "NG", "d.png": "good"}
+LABELS = {"b.png": "OK", "c.png": "NG", "d.png": "OK"}
+
+
+def kinds(dataset):
+    return {sample.name: sample.label for sample in (*dataset.good, *dataset.defects)}
+
+
+RECORDS = [{"image": name, "label": label} for name, label in LABELS.items()]
+DOCUMENTS = {
+    "a list": RECORDS,
+    "a list in an object": {"version": 2, "station": "4", "parts": RECORDS},
+    "nested": [{"image": {"path": name}, "inspection": {"result": label}} for name, label in LABELS.items()],
+    "labels by photo": LABELS,
+    "records by photo": {name: {"verdict": label, "exposure": 3} for name, label in LABELS.items()},
+    "by stem": {name.removesuffix(".png"): label for name, label in LABELS.items()},
+    "flags": [{"file": name, "is_defect": label == "NG"} for name, label in LABELS.items()],
+}
+
+
+@pytest.mark.parametrize("case", DOCUMENTS)
+def test_records_are_read(photos, case):
+    (photos / "labels.json").write_text(json.dumps(DOCUMENTS[case]))
+    expected = WANTED | ({"lot 2/c.png": "defect"} if case == "flags" else {})
+    assert kinds(scan(photos / "labels.json")) == expected
+    assert [name for name, label in kinds(scan(photos)).items() if label != "good"] == ["lot 2/c.png"]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson"])
+def test_a_record_a_line_is_read(photos, suffix):
+    path = photos / f"labels{suffix}"
+    path.write_text("\n".join(map(json.dumps, RECORDS)))
+    assert kinds(scan(path)) == WANTED
+
+
+SIDECARS = {
+    "verdict among other fields": (".json", {"serial": "A7", "judgement": "{}", "operator": "Ana", "gain": 1.5}),
+    "under an unknown name": (".json", {"serial": "A7", "sichtpruefung": "{}"}),
+    "in an object": (".json", {"meta": {"exposure": 3}, "inspection": {"result": "{}"}}),
+    "a word": (".txt", "{}\n"),
+}
+
+
+@pytest.mark.parametrize("case", SIDECARS)
+def test_files_beside_photos_are_read(photos, case):
+    suffix, content = SIDECARS[case]
+    for path in photos.rglob("*.png"):
+        text = content if isinstance(content, str) else json.dumps(content)
+        path.with_suffix(suffix).write_text(text.replace("{}", "NG" if path.name == "c.png" else "OK"))
+    labels = kinds(scan(photos))
+    assert [name for name, label in labels.items() if label != "good"] == ["lot 2/c.png"]
+    assert len(labels) == 5
+
+
+def test_a_sidecar_that_says_nothing_of_the_part_is_no_label(photos):
+    for name, content in {"d.json": {"gain": 1, "state": "OK", "mode": "fail safe"}, "d.txt": "taken by Ana"}.items():
+        (photos / name).write_text(json.dumps(content) if name.endswith(".json") else content)
+    assert len(scan(photos, labels="names").good) == 5
