@@ -198,8 +198,9 @@ class PhotoTree:
     def read_labels(self, reading: str | None, *, to_teach: bool = True) -> PhotoLabels:
         """The labels of the photos, as `photo_labels.read_labels`."""
         others = {skipped.name: skipped.reason for skipped in self.skipped if skipped.role == "photo"}
+        unread = [PurePosixPath(skipped.name) for skipped in self.skipped if skipped.role == "other"]
         known = {"name": self.name, "chosen": self.chosen, "reading": reading, "to_teach": to_teach}
-        return read_labels(self.root, self.files, self.documents, others, **known)
+        return read_labels(self.root, self.files, self.documents, others, unread=unread, **known)
 
     def discard(self) -> None:
         """Remove what was unpacked."""

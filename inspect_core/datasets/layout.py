@@ -66,12 +66,13 @@ class PathLabels:
 class Layout:
     """Every path of a tree: an image with its place, the masks of an image, a mask of none, or refused for a reason.
 
+    masks: also of refused images of which nothing but a mask may say what they show.
     products: the folders of several products that lie side by side, else empty; product_by_path: of which of them a
     photo is, "" for none.
     """
 
     images: dict[PurePosixPath, PathLabels]
-    masks: dict[PurePosixPath, tuple[PurePosixPath, ...]]  # by image
+    masks: dict[PurePosixPath, tuple[PurePosixPath, ...]]
     stray_masks: list[PurePosixPath]
     refused: dict[PurePosixPath, str]
     products: tuple[str, ...] = ()
@@ -120,6 +121,7 @@ def classify_paths(
                   if any(name.signs) or name.side}  # fmt: skip
 
     images, refused = {}, {}
+    by_mask: dict[PurePosixPath, PathLabels] = {}  # in test/ itself: only a mask can say what they show
     products = set()
     for path, name in names.items():
         side = name.side if taught_apart and name.side != "unlabelled" else None
@@ -133,11 +135,12 @@ def classify_paths(
             if place.label == GOOD and (place.source == FOLDER or side == "train"):
                 products.add(name.product)
         elif side == "test":
+            by_mask[path] = PathLabels("", side, None)
             refused[path] = "it is in test/ itself; move it into test/good/ or into the folder of its defect type"
         else:
             remedy = "move it into that folder, or into a folder of defects"
             refused[path] = f"it is next to the folder of good parts; {remedy}"
-    matched = _match(masks, images)
+    matched = _match(masks, images | by_mask)
     stray = sorted(masks - {mask for several in matched.values() for mask in several})
     several = tuple(sorted(products)) if len(products) > 1 else ()
     return Layout(images, matched, stray, refused, several, _products_of(names, several))

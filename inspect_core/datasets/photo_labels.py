@@ -12,22 +12,24 @@ from typing import Any
 
 from inspect_core.datasets import mask_files
 from inspect_core.datasets.dataset import GOOD, ScanError, SkippedFile
-from inspect_core.datasets.layout import Layout, PathLabels, classify_paths, looks_like_lot, side_in
+from inspect_core.datasets.layout import FOLDER, Layout, PathLabels, classify_paths, looks_like_lot, side_in
 from inspect_core.datasets.manifests import formats
 from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Annotation
 from inspect_core.datasets.manifests.photo_list import Claim, PhotoLists, read_lists
+from inspect_core.datasets.unread_files import telling_files
 from inspect_core.datasets.verdict_words import condition_sign
 from inspect_core.runtime.wording import join_first_names
 
 NAMES, FOLDERS, LISTS, NONE = "names", "folders", "lists", "none"
 TOGETHER, ONLY = "together", "only:"
-UNLISTED_GOOD, BLANK_GOOD = "unlisted-good", "blank-good"
+UNLISTED_GOOD, BLANK_GOOD, NUMBERED = "unlisted-good", "blank-good", "numbered"
 READINGS = {
     NAMES: "by every word in the names of folders and files",
     FOLDERS: "by the whole names of folders",
     LISTS: "by the list alone",
     UNLISTED_GOOD: "with the photos that no list names as good",
     BLANK_GOOD: "with the photos of an empty label as good",
+    NUMBERED: "with folder 0 as good and folder 1 as defective",
     TOGETHER: "with all products together",
     NONE: "without any label",
 }
@@ -109,6 +111,7 @@ def read_labels(
     others: Mapping[str, str],
     *,
     name: str,
+    unread: Sequence[PurePosixPath] = (),
     chosen: PurePosixPath | None = None,
     reading: str | None = None,
     to_teach: bool = True,
@@ -116,9 +119,9 @@ def read_labels(
     """The labels of the image files below `root`, read by `reading`, or in the one way that there is.
 
     documents: files that may be lists or annotations; others: why further files cannot be used, by name; name: of the
-    folder, as the user knows it; chosen: the one list that counts, and names all photos; to_teach: whether good photos
-    must be among them. Raises UnclearLabels where there are several ways, ScanError for a damaged list or a reading
-    that is not there, OSError.
+    folder, as the user knows it; unread: files that are no photos; chosen: the one list that counts, and names all
+    photos; to_teach: whether good photos must be among them. Raises UnclearLabels where there are several ways,
+    ScanError for a damaged list or a reading that is not there, OSError.
     """
     if reading is not None and reading.startswith(ONLY):
         return _only(reading, root, files, documents, others, name=name, chosen=chosen)
@@ -138,11 +141,12 @@ def read_labels(
             [*readings, Reading(TOGETHER, by_names.good, by_names.defective)],
         )
     agree = all(_same(by_names, other) for other in automatic)
-    question = signs.question(by_names)
+    question = signs.question(by_names) or (signs.doubt_about(unread, by_names) if to_teach else None)
     if agree and question is None and (not to_teach or by_names.can_teach or chosen is not None or signs.is_said):
         return by_names
     keys = [NAMES, FOLDERS, *([LISTS] if signs.contradicted else [])]
-    keys += [key for key, is_open in ((UNLISTED_GOOD, signs.unlisted), (BLANK_GOOD, signs.blank)) if is_open]
+    open_keys = ((UNLISTED_GOOD, signs.unlisted), (BLANK_GOOD, signs.blank), (NUMBERED, signs.is_numbered))
+    keys += [key for key, is_open in open_keys if is_open]
     readings: list[Reading] = []
     distinct: list[PhotoLabels] = []
     for key in (*keys, NONE):
@@ -239,10 +243,25 @@ class _Signs:
         if self.blank:
             return f"{_names(self.lists)} leaves labels empty and calls no photo good"
         sign = self.root_sign
-        is_silent = not any(place.is_said and place.source for place in by_names.images.values())
+        is_silent = _is_silent(by_names)
+        if is_silent and self.is_numbered:
+            return "its folders 0 and 1 may be labels"
         if is_silent and sign is not None and sign.is_whole and sign.condition != GOOD and by_names.can_teach:
             return "the name of the folder itself says that its parts are defective"
         return None
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the folders next to the photos are 0 and 1, as exports of two classes have them."""
+        return {photo.parent.name for photo in self.photos} == {"0", "1"}
+
+    def doubt_about(self, others: Sequence[PurePosixPath], by_names: PhotoLabels) -> str | None:
+        """What has to be asked of files beside the photos, where nothing that was read says what the photos show."""
+        if not _is_silent(by_names):
+            return None
+        unread = [file for file in others if file not in self.lists.names]
+        telling = join_first_names([file.name for file in telling_files(self.root, unread, self.photos)])
+        return f"files beside the photos are not read and may say which are defective ({telling})" if telling else None
 
     def doubt(self, by_names: PhotoLabels) -> str:
         """Why the readings differ."""
@@ -310,6 +329,8 @@ class _Signs:
         listed = claim is not None and bool(claim.source)
         if key == NONE:
             return PathLabels(GOOD, None, _lots(photo)), None
+        if key == NUMBERED:
+            return PathLabels(GOOD if photo.parent.name == "0" else UNNAMED, None, group, FOLDER), None
         if key == LISTS and listed:
             place = None
         if place is not None and place.label != GOOD and (place.is_said or not listed):
@@ -331,6 +352,8 @@ class _Signs:
             return (
                 (good, None) if key == UNLISTED_GOOD else (None, f"{_names(self.lists)} does not name it; add it there")
             )
+        if masks and place is None:
+            return PathLabels(GOOD, None, group, MASK), None
         if masks and place is not None and not place.source:
             return replace(place, source=MASK, is_said=True), None
         return place, None
@@ -360,6 +383,11 @@ def _only(reading: str, root: Path, files: Sequence[PurePosixPath], *rest: Any, 
 
 def _product_name(product: str) -> str:
     return product or "photos in no product's folder"
+
+
+def _is_silent(read: PhotoLabels) -> bool:
+    """Whether nothing says what photos show, so that all are good for want of another word."""
+    return not any(place.is_said and place.source for place in read.images.values())
 
 
 def _same(first: PhotoLabels, other: PhotoLabels) -> bool:

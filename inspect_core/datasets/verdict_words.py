@@ -20,7 +20,7 @@ def words_of(text: str) -> frozenset[str]:
 _WORDS: dict[str, dict[Condition, str]] = {
     "English": {
         "good": "good ok okay okey pass passed passing normal fine reference golden accept accepted acceptable "
-        "conforming conform flawless undamaged intact defectfree faultfree nodefect nodefects withoutdefect "
+        "conforming conform flawless undamaged intact free defectfree faultfree nodefect nodefects withoutdefect "
         "withoutdefects",
         "defective": "bad ng nok notok nogood notgood def defect defects defective faulty fault faults fail failed "
         "failure failures anomaly anomalies anomalous abnormal reject rejected rejects scrap nonconforming "

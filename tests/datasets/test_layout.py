@@ -116,6 +116,6 @@ def test_every_path_counts_once_and_no_mask_is_an_image(paths):
         list(layout.refused),
     ]
     assert sorted(path for group in lists for path in group) == sorted(paths)
-    assert set(layout.masks) <= set(layout.images)
+    assert set(layout.masks) <= {*layout.images, *layout.refused}
     assert not any({"ground_truth", "masks"} & set(path.parts[:-1]) for path in layout.images)
     assert layout == classify_paths(sorted(paths, reverse=True))

@@ -317,9 +317,11 @@ def test_a_table_of_other_things_is_named(tmp_path):
     dataset = scan(tmp_path)
     assert len(dataset.good) == 2
     assert any("shots.csv names photos, but is not read" in line for line in dataset.warnings)
-    table(tmp_path / "shots.csv", ("file", "left", "right"), ("a.png", "OK", "1.5"), ("b.png", "NG", "1.5"))
+    table(tmp_path / "shots.csv", ("file", "left", "right"), ("a.png", "OK", "OK"), ("b.png", "NG", "OK"))
     with pytest.raises(ScanError, match=r"shots\.csv, line 1: cannot tell which of its 3 columns contains the label"):
         scan(tmp_path)
+    table(tmp_path / "shots.csv", ("file", "left", "lamp"), ("a.png", "OK", "1.5"), ("b.png", "NG", "1.5"))
+    assert labels(scan(tmp_path)) == {"a.png": GOOD, "b.png": "NG"}, "the one column in which each cell is a verdict"
 
 
 def test_empty_labels_are_asked_about_without_a_good_one(tmp_path):
