@@ -28,13 +28,18 @@ RUNS = 3
 """Runs of the network that are timed."""
 CORES = 2
 """Cores that the costs of the methods are stated for."""
+RUN_SIDE = 256
+RUN_THERE = {"efficientnet_lite0": 0.009}
+"""Seconds of a run on a photo of RUN_SIDE squared, by network, on the machine where costs and seconds were measured."""
+PACES = (0.5, 4.0)
+"""By how much another machine may be slower: a run may have been disturbed."""
 
 
 @dataclass(frozen=True)
 class StepTimes:
     """Seconds where nothing else runs. extract: the network over all photos; learn: copies and statistics; cross_fit:
     for each fold the detectors without it, and the photos scored by them; score: the other photos; photo: one photo,
-    read and run as a whole.
+    read and run as a whole; pace: how many times longer work takes here than where the costs of methods were measured.
     """
 
     extract: float
@@ -42,6 +47,7 @@ class StepTimes:
     cross_fit: float
     score: float
     photo: float
+    pace: float = 1.0
 
     @property
     def total(self) -> float:
@@ -70,13 +76,14 @@ class StepTimes:
         untiled = replace(extractor.untiled, alignment=None)
         tiles = extractor.tiles
         whole = _timed(untiled)
-        reading = READING
+        pace = _pace(untiled, whole)
+        reading = pace * READING
         run = whole * (1 if tiles is None else len(tiles.tiles))
         if tiles is not None:
-            reading += READING_PIXEL * math.prod(tiles.size)
+            reading += pace * READING_PIXEL * math.prod(tiles.size)
 
         def seconds(fit: int, shown: int) -> float:
-            return costs_of(methods, parameters, extractor, fit=fit, shown=shown).seconds
+            return pace * costs_of(methods, parameters, extractor, fit=fit, shown=shown).seconds
 
         def scoring(photos: int) -> float:
             return SIDE_BY_SIDE * (seconds(0, photos) - seconds(0, 0))
@@ -88,17 +95,28 @@ class StepTimes:
         crossed = len(order.setters) if folds else 0
         finish = seconds(0, 0)
         has_copies = order.tolerances is not None
-        copy = COPYING + run
+        copy = pace * COPYING + run
         return cls(
             extract=(fit + shown) * (reading + run),
             learn=seconds(fit * looks, 0)
             + fit * (looks - 1) * copy
             + fit * reading * has_copies
-            + folds * len(methods) * FOLDING,
+            + folds * len(methods) * pace * FOLDING,
             cross_fit=folds * finish + scoring(crossed + made) + made * (reading + run),
             score=scoring(shown * (1 + has_copies)) + shown * (reading + copy) * has_copies,
-            photo=READING + whole,
+            photo=pace * READING + whole,
+            pace=pace,
         )
+
+
+def _pace(extractor: FeatureExtractor, run: float) -> float:
+    """By how much this machine is slower, from the seconds of a run; 1 where that of the network is not known, and on a
+    GPU, which says nothing of the processor.
+    """
+    there = RUN_THERE.get(extractor.backbone.name)
+    if there is None or extractor.backbone.device.type != "cpu":
+        return 1.0
+    return float(np.clip(run / (there * math.prod(extractor.size) / RUN_SIDE**2), *PACES))
 
 
 def _timed(extractor: FeatureExtractor) -> float:

@@ -54,7 +54,7 @@ def forecast(order: TeachingConfig, store: FeatureStore, detectors: Sequence[str
     fit, shown = len(order.photos.train), len(order.scored)
     expected = StepTimes.from_order(order, methods, parameters, extractor, made=COMPARISON_DEFECTS if detectors else 0)
     check = fit * expected.photo
-    seconds = expected.total + comparison_seconds(len(detectors), shown) + check
+    seconds = expected.total + expected.pace * comparison_seconds(len(detectors), shown) + check
     memory = costs_of(
         methods, parameters, extractor, fit=fit * photos_per_original(order.tolerances), shown=shown
     ).memory

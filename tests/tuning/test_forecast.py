@@ -62,7 +62,25 @@ def test_a_photo_takes_as_many_runs_as_it_has_tiles(seconds):
     assert per_photo == pytest.approx(48 * RUN, rel=0.05)
 
 
-def test_every_fold_is_a_fit_more_and_its_photos_are_scored(seconds):
+def test_a_slower_machine_takes_longer_for_all_of_it(seconds, monkeypatch, backbone):
+    """By as much as a run of the network takes longer, within bounds."""
+
+    def at(pace):
+        there = RUN / pace * time_estimates.RUN_SIDE**2 / 128**2
+        monkeypatch.setattr(time_estimates, "RUN_THERE", {backbone.name: there})
+        return seconds(method="quadrics", calibrate=False)
+
+    runs = (30 + 10 + 30) * RUN
+    assert at(2) - runs == pytest.approx(2 * (at(1) - runs), rel=0.05)
+    assert at(100) == pytest.approx(at(time_estimates.PACES[1]))
+    here = at(1)
+    monkeypatch.setattr(time_estimates, "RUN_THERE", {})
+    unknown = seconds(method="quadrics", calibrate=False)
+    assert unknown == pytest.approx(here), "another network says nothing of the machine"
+
+
+def test_every_fold_is_a_fit_more_and_its_photos_are_scored(seconds, monkeypatch):
+    monkeypatch.setattr(time_estimates, "RUN_THERE", {})
     once, folded = (seconds(calibrate=calibrate) for calibrate in (True, False))
     place, width = 16 * 16, 256
     method, defaults = METHODS["quadrics"], METHODS["quadrics"].defaults
@@ -70,7 +88,8 @@ def test_every_fold_is_a_fit_more_and_its_photos_are_scored(seconds):
     assert folded - once == pytest.approx(10 * fit + scoring - fit, rel=0.05)
 
 
-def test_a_comparison_pastes_defects_and_judges_every_detector(seconds):
+def test_a_comparison_pastes_defects_and_judges_every_detector(seconds, monkeypatch):
+    monkeypatch.setattr(time_estimates, "RUN_THERE", {})
     one_detector = seconds(None, ("nearest",))
     three = seconds(None, ("nearest",) * 3)
     assert three - one_detector == pytest.approx(2 * (comparison_result.JUDGING + 10 * comparison_result.JUDGING_PHOTO))
