@@ -17,7 +17,6 @@ from inspect_core.runtime.wording import escape_line
 
 ACCEPTED, NOT_ACCEPTED, COULD_NOT_RUN, STOPPED = 0, 1, 2, 130
 """Exit codes; the last one after Ctrl-C, as shells give it."""
-MAX_SEED = 2**31 - 1
 MAX_SIDE = 16_384  # pixels of the network's input, and cells of the patch grid
 
 

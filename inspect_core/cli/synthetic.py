@@ -5,8 +5,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from inspect_core.cli.console import ACCEPTED, MAX_SEED, path_argument, whole_argument
+from inspect_core.cli.console import ACCEPTED, path_argument, whole_argument
 from inspect_core.recipe_format.output_paths import OutputPathError
+from inspect_core.runtime.json_record import MANY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=path_argument, default="sample_data", help=out)
     parser.add_argument(
         "--seed",
-        type=whole_argument(0, MAX_SEED),
+        type=whole_argument(0, MANY),
         default=0,
         help="random seed; each seed gives different parts (default: 0)",
     )

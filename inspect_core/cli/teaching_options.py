@@ -4,7 +4,6 @@ import argparse
 
 from inspect_core.cli import worker_options
 from inspect_core.cli.console import (
-    MAX_SEED,
     add_labels,
     argument,
     number_argument,
@@ -24,9 +23,10 @@ from inspect_core.features.weights_download import download_weights
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.shape import CELL, SIDE, input_size
 from inspect_core.images.tolerances import NONE, Tolerances
+from inspect_core.methods.method import Option
 from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of, parameters_of
-from inspect_core.runtime.json_record import LARGEST, MANY, SMALLEST
-from inspect_core.study.teaching_config import ALIGN, TeachingConfig
+from inspect_core.runtime.json_record import MANY
+from inspect_core.study.teaching_config import ALIGN, ORDER_OPTIONS, TeachingConfig
 from inspect_core.tuning import tile_planning
 from inspect_core.tuning.teaching import TeachingResult, teach
 
@@ -38,8 +38,8 @@ WIDE = 60
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the options that decide what is fitted to it."""
     folder = (
-        "folder or zip of photos in any supported layout, or a list of photos: a table of file and label (.csv), COCO, "
-        "CVAT, Label Studio or a Lookout for Vision manifest"
+        "folder or zip of photos in any supported layout, or a list of photos: a table of file and label (.csv, .xlsx, "
+        ".json), COCO, CVAT, Label Studio or a Lookout for Vision manifest"
     )
     parser.add_argument("folder", type=path_argument, help=folder)
     add_labels(parser)
@@ -58,10 +58,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--detector", type=detector_argument, help=detector)
     for name, option in OPTIONS.items():
-        choices = (0, 1) if option.kind is bool else None
-        bounds = option.bounds or (SMALLEST, LARGEST)
-        kind = number_argument(*bounds) if option.kind is float else whole_argument(0, MANY)
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, choices=choices, help=option.words)
+        _add_option(parser, name, option)
+    for name, option in ORDER_OPTIONS.items():
+        _add_option(parser, name, option, getattr(TeachingConfig, name))
     published = (
         "run the single method named by --detector with its paper's settings (replaces --size, --grid, --taps, "
         "--area, --tolerance and --product-check-scores): no local scale, area 1, no augmented copies; with "
@@ -69,8 +68,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--as-published", action="store_true", help=published)
     parser.set_defaults(compare=False)
-    area = "minimum number of map pixels above the limit that rejects a part (default 0.2%% of the map)"
-    parser.add_argument("--area", type=whole_argument(1, MANY), help=area)
     blind = "do not use known defects to choose settings; test on all of them"
     parser.add_argument("--blind", action="store_true", help=blind)
     depth = "bits the camera uses in 16-bit photos, if they cannot be detected"
@@ -85,12 +82,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "kept apart and aligns only where it gains (default: %(default)s)"
     )
     parser.add_argument("--align", choices=ALIGN, default=TeachingConfig.align, help=align)
-    turn = "with --align: maximum rotation, or the range in the good photos if larger (default: %(default)g)"
-    parser.add_argument("--align-turn", type=float, metavar="DEGREES", default=TeachingConfig.align_turn, help=turn)
-    shift = "with --align: maximum shift in %% of the photo, or of the good photos if larger (default: %(default)g)"
-    parser.add_argument(
-        "--align-shift", type=float, metavar="PERCENT", default=100 * TeachingConfig.align_shift, help=shift
-    )
     tiles = (
         "split large photos into tiles: only if the smallest defect requires it (auto), or with cells of this many "
         "pixels"
@@ -105,7 +96,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     named = "NAME=VALUE,..."
     usual = TeachingConfig.tolerances
     parser.add_argument("--tolerance", type=argument(Tolerances.parse), default=usual, metavar=named, help=differ)
-    parser.add_argument("--seed", type=whole_argument(0, MAX_SEED), default=TeachingConfig.seed)
     calibrate = (
         "share of the good photos reserved for setting the limits (default: cross-validation; all are used for "
         "training, and each is scored by a detector trained without it)"
@@ -113,13 +103,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calibrate", type=float, help=calibrate)
     test = "keep one in five good photos for testing where the folder has no test/ (default: all are learned from)"
     parser.add_argument("--keep-test", action="store_true", help=test)
-    budget = (
-        "maximum detector time per photo for the automatic choice, in milliseconds on two cores without the network "
-        f"(default: {TeachingConfig.budget:.0f})"
-    )
-    parser.add_argument("--budget", type=float, default=TeachingConfig.budget, metavar="MS", help=budget)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
+
+
+def _add_option(parser: argparse.ArgumentParser, name: str, option: Option, default: float | None = None) -> None:
+    """Add the option that sets a number as it is typed; default: of the field that it sets."""
+    low, high = option.bounds
+    whole = max(int(low), 0), min(int(high), MANY)
+    parser.add_argument(
+        f"--{name.replace('_', '-')}",
+        type=number_argument(low, high) if option.kind is float else whole_argument(*whole),
+        choices=(0, 1) if option.kind is bool else None,
+        default=default if default is None else default * option.per,
+        metavar=option.unit,
+        help=option.words,
+    )
+
+
+def _typed(value: float | None, option: Option) -> float | None:
+    """What was typed as the number that it sets."""
+    return value if value is None or option.per == 1 else value / option.per
 
 
 def load_dataset(options: argparse.Namespace) -> Dataset:
@@ -161,17 +165,18 @@ def build_config(
     for sentence in sentences:
         print_line(sentence)
     fit_parameters = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
-    names = ("backbone", "budget", "area", "align", "align_turn", "seed", "weights", "device")
+    names = ("backbone", "align", "weights", "device")
+    numbers = {name: _typed(getattr(options, name), option) for name, option in ORDER_OPTIONS.items()}
     order = TeachingConfig.at_own_shape(
         options.folder.resolve().stem,
         parts,
         size=size,
         grid=options.grid,
         **{name: getattr(options, name) for name in names},
+        **numbers,
         taps=_taps(options.taps),
         method=options.detector,
         parameters=fit_parameters,
-        align_shift=options.align_shift / 100,
         tiles=tiles,
         tolerances=options.tolerance,
         product_check=product_check,

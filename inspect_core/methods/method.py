@@ -13,7 +13,7 @@ from inspect_core.images.tiles import TilePlan
 from inspect_core.methods.graphs import Graph
 from inspect_core.methods.spectrum import LocalSpectrum
 from inspect_core.recipe_format.arrays import LARGEST_RECIPE, require_memory
-from inspect_core.runtime.json_record import Rules
+from inspect_core.runtime.json_record import LARGEST, SMALLEST, Rules
 from inspect_core.runtime.stored import ArraySpec
 
 BATCH = 16
@@ -121,10 +121,11 @@ class Control:
 
 @dataclass(frozen=True)
 class Option:
-    """A parameter of the fit that a user may set before it: on the command line, and on Teach if it has a label.
+    """What a user may set before a fit: on the command line, and on Teach if it has a label.
 
     words: help of the command line; kind: int, float, or bool for 0 and 1, a switch on Teach; bounds: least and
-    largest, None for any; label, help, values: of the switch or slider; per: by which a value of the slider is divided.
+    largest as they are typed; label, help, values: of the switch or slider; per: by which what is typed
+    or slid is divided; unit: of what is typed.
     """
 
     words: str
@@ -133,7 +134,8 @@ class Option:
     help: str = ""
     values: range = range(0)
     per: int = 1
-    bounds: tuple[float, float] | None = None
+    bounds: tuple[float, float] = (SMALLEST, LARGEST)
+    unit: str | None = None
 
 
 class Method(ABC):

@@ -1,21 +1,23 @@
 """An order: what to teach, placed by the page or the command line. The one home of every choice."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from inspect_core.datasets.folders import PhotoFile, Split
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import Backbone
-from inspect_core.images.alignment import SHIFT, TURN, Alignment
+from inspect_core.images.alignment import MAX_ROTATION_DEGREES, MOST_SHIFT, SHIFT, TURN, Alignment
 from inspect_core.images.areas import InspectionAreas
 from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
+from inspect_core.methods.method import Option
 from inspect_core.methods.registry import METHODS, methods_of, parameters_of
 from inspect_core.recipe_format.recorded_photos import TeachingPhoto, TeachingRecord
+from inspect_core.runtime.json_record import MANY
 from inspect_core.whole_part.product_check import OFF, WARN
 
 AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY = "auto", "none", "rigid", "similarity"
@@ -27,6 +29,11 @@ MOST_RECORDED = 20_000
 
 MOST_COPIES = 240
 """Copies of all photos to fit, beyond which each has one."""
+
+
+def _set_by(default: Any, words: str, **details: Any) -> Any:
+    """A field that command line and Teach set as this `Option` says."""
+    return field(default=default, metadata={"option": Option(words, **details)})
 
 
 @dataclass(frozen=True)
@@ -53,17 +60,44 @@ class TeachingConfig:
     size: tuple[int, int] = (256, 256)
     grid: tuple[int, int] = (32, 32)
     method: str | None = None
-    budget: float = 80.0
+    budget: float = _set_by(
+        80.0,
+        "maximum detector time per photo for the automatic choice, in milliseconds on two cores without the network "
+        "(default: %(default)g)",
+        kind=float,
+        bounds=(1.0, 10_000.0),
+        unit="MS",
+        label="Maximum time per photo, ms",
+    )
     parameters: Mapping[str, float | None] = field(default_factory=dict)
-    area: int | None = None
+    area: int | None = _set_by(
+        None,
+        "minimum number of map pixels above the limit that rejects a part (default 0.2%% of the map)",
+        bounds=(1, MANY),
+    )
     align: str = AUTOMATIC
-    align_turn: float = TURN
-    align_shift: float = SHIFT
+    align_turn: float = _set_by(
+        TURN,
+        "with --align: maximum rotation, or the range in the good photos if larger (default: %(default)g)",
+        kind=float,
+        bounds=(0.0, MAX_ROTATION_DEGREES),
+        unit="DEGREES",
+        label="Maximum rotation, degrees",
+    )
+    align_shift: float = _set_by(
+        SHIFT,
+        "with --align: maximum shift in %% of the photo, or of the good photos if larger (default: %(default)g)",
+        kind=float,
+        bounds=(0.0, 100 * MOST_SHIFT),
+        per=100,
+        unit="PERCENT",
+        label="Maximum shift, % of the photo",
+    )
     alignment: Alignment | None = None
     areas: InspectionAreas | None = None
     tiles: TilePlan | None = None
     tolerances: Tolerances | None = DEFAULT_TOLERANCES
-    seed: int = 0
+    seed: int = _set_by(0, "of the split and the fit (default: %(default)s)", bounds=(0, MANY), label="Random seed")
     as_published: bool = False
     product_check: str = WARN
     fused_product_check: bool = False
@@ -171,3 +205,9 @@ class TeachingConfig:
         return with_taps(
             methods, self.backbone, taps=self.taps, size=self.size, device=self.device, weights=self.weights
         )
+
+
+ORDER_OPTIONS: Mapping[str, Option] = {
+    field.name: field.metadata["option"] for field in fields(TeachingConfig) if "option" in field.metadata
+}
+"""The fields that are a number a user sets, by name."""

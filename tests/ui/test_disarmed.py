@@ -97,7 +97,7 @@ OURS = {
     "methods/embedding_playgrounds": {"name", "title"},
     "methods/posteriors": {"_WORDS[shift].capitalize()", "float(value)", "steps"},
     "inspect/repeat_photo_panel": {"word.capitalize()", "was"},
-    "teach/photo_settings": {"label", "words", "caption", "ALIGN.__getitem__"},
+    "teach/photo_settings": {"label", "option.label", "words", "caption", "ALIGN.__getitem__"},
     "teach/screening_panel": {"labels.__getitem__", "photo.unlike"},
     "ui/photo_source": {"label"},
 }  # fmt: skip

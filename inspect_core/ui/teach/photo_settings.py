@@ -7,14 +7,13 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.datasets.dataset import Dataset, PhotoFile
-from inspect_core.images.alignment import MAX_ROTATION_DEGREES, MOST_SHIFT
 from inspect_core.images.depth import DEPTHS
 from inspect_core.images.photo_reader import ImageError, read, squash
 from inspect_core.images.shape import SIDE, Size
 from inspect_core.images.tiles import CELLS, TilePlan, smallest_seen
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.plots.photo_plots import grey_levels
-from inspect_core.study.teaching_config import ALIGN, AUTOMATIC, NO_ALIGNMENT, TeachingConfig
+from inspect_core.study.teaching_config import ALIGN, AUTOMATIC, NO_ALIGNMENT, ORDER_OPTIONS, TeachingConfig
 from inspect_core.tuning.tile_planning import OFF, ON, plan_tiles
 from inspect_core.ui import charts, shell
 
@@ -91,13 +90,15 @@ def choose_alignment(key: str) -> dict[str, Any]:
         st.caption("Alignment is tried on good photos kept apart, and used only where it gains.")
     if align in (AUTOMATIC, NO_ALIGNMENT):
         return {"align": align}
-    left, right = st.columns(2)
+    fields: dict[str, Any] = {"align": align}
     words = "The range found in the good photos applies if it is larger."
-    label, begins = "Maximum rotation, degrees", round(TeachingConfig.align_turn)
-    turn = left.number_input(label, 0, int(MAX_ROTATION_DEGREES), begins, key=f"align_turn-{key}", help=words)
-    label, begins = "Maximum shift, % of the photo", round(100 * TeachingConfig.align_shift)
-    shift = right.number_input(label, 0, round(100 * MOST_SHIFT), begins, key=f"align_shift-{key}", help=words)
-    return {"align": align, "align_turn": float(turn), "align_shift": shift / 100}
+    for column, name in zip(st.columns(2), ("align_turn", "align_shift"), strict=True):
+        option = ORDER_OPTIONS[name]
+        begins = round(option.per * getattr(TeachingConfig, name))
+        least, most = map(int, option.bounds)
+        typed = column.number_input(option.label, least, most, begins, key=f"{name}-{key}", help=words)
+        fields[name] = typed / option.per
+    return fields
 
 
 def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePlan | None:

@@ -22,7 +22,7 @@ from inspect_core.methods.registry import CANDIDATES, DEFAULT_METHOD, METHODS, O
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
 from inspect_core.study.evaluation import most_promised
-from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
+from inspect_core.study.teaching_config import NO_ALIGNMENT, ORDER_OPTIONS, TeachingConfig
 from inspect_core.tuning import few_photos
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.comparison_result import Shortlist
@@ -34,7 +34,7 @@ from inspect_core.whole_part.product_check import ALONE, FUSED
 
 LAYOUTS = (
     "Good photos only, or labels: folders such as “good” and “scratch” at any depth, MVTec AD, masks, or files of "
-    "COCO, Labelme, YOLO, Pascal VOC, CVAT, Label Studio, Lookout for Vision, or a table beside the photos."
+    "COCO, Labelme, YOLO, Pascal VOC, CVAT, Label Studio, Lookout for Vision, or a table (CSV, Excel, JSON)."
 )
 MAX_LISTED = 12
 SCANS = 4
@@ -321,9 +321,10 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
 
 def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     """The most time that a detector chosen for the photos may take, with what that leaves out."""
-    label = "Maximum time per photo, ms"
-    most = TeachingConfig.budget
-    most = st.number_input(label, 1.0, 10_000.0, most, step=10.0, key="budget", help=TO_BUDGET)
+    option = ORDER_OPTIONS["budget"]
+    least, most = option.bounds
+    begins = TeachingConfig.budget
+    most = st.number_input(option.label, least, most, begins, step=10.0, key="budget", help=TO_BUDGET)
     shortlist = Shortlist.from_budget(grid, parameters, budget=most)
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors considered"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
