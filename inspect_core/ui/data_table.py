@@ -1,4 +1,4 @@
-"""Tables on the pages: each column is declared once; the choice of a row; the download for a spreadsheet."""
+"""Tables on the pages: each column is declared once; the choice of a row; downloads as a table and as a report."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,6 +91,14 @@ def offer_download(
     place.download_button(
         "Table", lambda: table_bytes(make(), chosen), f"{name}{table.suffix}", table.mime, f"table-{name}",
         on_click="ignore", icon=":material/download:", disabled=disabled,
+    )  # fmt: skip
+
+
+def offer_report(place: Any, make: Callable[[], str | bytes], name: str, *, disabled: bool = False) -> None:
+    """Show the button that downloads the page that `make` returns as an HTML file of this name."""
+    place.download_button(
+        "Report (HTML)", make, name, "text/html", f"report-{name}", on_click="ignore", icon=":material/download:",
+        disabled=disabled,
     )  # fmt: skip
 
 

@@ -120,10 +120,7 @@ def _downloads(batch: BatchRun) -> None:
     row = st.container(horizontal=True)
     table, report = batch.table, batch.report
     data_table.offer_download(row, lambda: lines_of(read_table(table)), table.stem, disabled=not table.is_file())
-    row.download_button(
-        "Report (HTML)", report.read_bytes, report.name, "text/html", f"batch_{report.name}",
-        on_click="ignore", icon=":material/download:", disabled=not report.is_file(),
-    )  # fmt: skip
+    data_table.offer_report(row, report.read_bytes, report.name, disabled=not report.is_file())
     batch_form.compare(batch, row)
     batch_form.discard(batch, row)
     if batch.map_suffixes:

@@ -109,8 +109,7 @@ def _downloads(order: TeachingConfig) -> None:
     row = st.container(horizontal=True)
     data_table.offer_download(row, partial(_made, order, comparison_report.lines_of, [[REPLACED]]), "detectors")
     data = partial(_made, order, partial(comparison_report.html_of, order=order), REPLACED)
-    name, icon = "detectors.html", ":material/download:"
-    row.download_button("Report (HTML)", data, name, "text/html", f"compare_{name}", icon=icon, on_click="ignore")
+    data_table.offer_report(row, data, "detectors.html")
 
 
 def _made(order: TeachingConfig, write: Callable[[Comparison], Any], otherwise: Any) -> Any:

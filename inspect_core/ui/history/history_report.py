@@ -43,10 +43,7 @@ def downloads(selection: Selection) -> None:
     """Show the selection as files, made on request."""
     row = st.container(horizontal=True, vertical_alignment="center")
     data_table.offer_download(row, partial(lines_of, selection), "history")
-    row.download_button(
-        "Report (HTML)", partial(html_of, selection), "history.html", "text/html", "history_html",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    data_table.offer_report(row, partial(html_of, selection), "history.html")
     number, digest = selection.head
     entries = "1 log entry" if number == 1 else f"{number:,} log entries"
     row.caption(f"{entries}, last digest {shell.escape(digest[:12])}", help=DIGEST)

@@ -207,8 +207,7 @@ def _results(study: MsaStudy) -> None:
         data_table.show_cells(table)
         st.caption("Brackets show 95% confidence intervals (exact for proportions).")
         data = partial(html_of, study, table, report_lines, verdict_sentence(report.agreement))
-        icon = ":material/download:"
-        st.download_button("Report (HTML)", data, "measurement-study.html", "text/html", icon=icon, on_click="ignore")
+        data_table.offer_report(st, data, "measurement-study.html")
 
 
 def _measures(agreed: Agreement) -> None:
