@@ -32,7 +32,7 @@ RUN_SIDE = 256
 RUN_THERE = {"efficientnet_lite0": 0.009}
 """Seconds of a run on a photo of RUN_SIDE squared, by network, on the machine where costs and seconds were measured."""
 PACES = (0.5, 4.0)
-"""By how much another machine may be slower: a run may have been disturbed."""
+"""By how much a run may be slower elsewhere: it may have been disturbed."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,14 @@ class StepTimes:
 
 
 def _pace(extractor: FeatureExtractor, run: float) -> float:
-    """By how much this machine is slower, from the seconds of a run; 1 where that of the network is not known, and on a
-    GPU, which says nothing of the processor.
+    """By how much this machine is slower, from the seconds of a run: the root of what a run says, as reading, statistics
+    and products of matrices differ less. 1 where that of the network is not known, and on a GPU, which says nothing of
+    the processor.
     """
     there = RUN_THERE.get(extractor.backbone.name)
     if there is None or extractor.backbone.device.type != "cpu":
         return 1.0
-    return float(np.clip(run / (there * math.prod(extractor.size) / RUN_SIDE**2), *PACES))
+    return math.sqrt(float(np.clip(run / (there * math.prod(extractor.size) / RUN_SIDE**2), *PACES)))
 
 
 def _timed(extractor: FeatureExtractor) -> float:
