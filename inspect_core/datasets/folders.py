@@ -19,6 +19,7 @@ from inspect_core.datasets.dataset import GOOD, Dataset, PhotoFile, ScanError, S
 from inspect_core.datasets.duplicates import HASH_GRID, difference_hash, near_duplicates
 from inspect_core.datasets.layout import PathLabels, is_mask_folder, is_plain_folder, is_side
 from inspect_core.datasets.listing import MAX_DEPTH, is_clutter, is_image, walk
+from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Annotation
 from inspect_core.datasets.manifests.photo_list import is_list
 from inspect_core.datasets.photo_labels import NAMES, PhotoLabels, UnclearLabels, is_document, read_labels
@@ -134,10 +135,10 @@ def top_folder(path: Path, roots: Sequence[str | Path] | None = None) -> Path:
         return path
     bottom = Path(os.path.realpath(path))
     bottom = bottom.parent if is_chosen_list else bottom
-    if is_chosen_list and bottom.name.casefold() in BESIDE_PHOTOS and _is_within(bottom.parent, roots):
+    if is_chosen_list and bottom.name.casefold() in BESIDE_PHOTOS and is_within(bottom.parent, roots):
         return bottom.parent
     folder = bottom
-    while not is_chosen_list and is_plain_folder(folder.name) and _is_within(folder.parent, roots):
+    while not is_chosen_list and is_plain_folder(folder.name) and is_within(folder.parent, roots):
         folder = folder.parent
         neighbours = [child.name for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
         if any(map(_is_beside_photos, neighbours)):
@@ -174,7 +175,9 @@ class PhotoTree:
                 top = top_folder(real, roots)
                 if top != real:
                     return cls._below(top, real.name, within=PurePosixPath(real.relative_to(top).as_posix()))
-                return cls._below(_descend(real, archive=False), real.name)
+                tree = cls._below(_descend(real, archive=False), real.name)
+                above = lists_above(real, tree.root, lambda folder: is_within(folder, roots))
+                return replace(tree, documents=[*tree.documents, *above])
             if not path.exists():
                 raise ScanError(f"{path} does not exist; check the path")
             if path.is_file() and is_list(path):  # a pipe would keep a reader waiting
@@ -302,7 +305,8 @@ def _of_one_depth(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> li
     return same_depth
 
 
-def _is_within(folder: Path, roots: Sequence[str | Path] | None) -> bool:
+def is_within(folder: Path, roots: Sequence[str | Path] | None) -> bool:
+    """Whether a folder lies in one of those that may be read; None: all may."""
     if roots is None:
         return True
     try:

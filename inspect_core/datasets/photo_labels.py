@@ -260,7 +260,8 @@ class _Signs:
         if not _is_silent(by_names):
             return None
         unread = [file for file in others if file not in self.lists.names]
-        telling = join_first_names([file.name for file in telling_files(self.root, unread, self.photos)])
+        files = [*self.lists.doubtful, *telling_files(self.root, unread, self.photos)]
+        telling = join_first_names([file.name for file in files])
         return f"files beside the photos are not read and may say which are defective ({telling})" if telling else None
 
     def doubt(self, by_names: PhotoLabels) -> str:

@@ -71,6 +71,11 @@ _WORDS: dict[str, dict[Condition, str]] = {
         "defective": "異常品 欠陥 欠陥品 不具合 欠点 否 不可",
         "type": "キズ 傷 割れ 打痕 汚れ ひび 欠け",
     },
+    "Czech, Hungarian, Turkish": {
+        "good": "vyhovujici jo megfelelo saglam uygun",
+        "defective": "vadny vadne vadna vadnych zmetek zmetky nevyhovujici hibas selejt hatalı kusurlu bozuk hurda",
+        "type": "skrabanec karcolas cizik",
+    },
     "others": {
         "good": "goed goedgekeurd bra godkand aprovado bom boa iyi годен годные норма 양품 정상 합격",
         "defective": "slecht afkeur afgekeurd dalig underkand reprovado ruim hatali брак дефект 불량 불량품 불합격",

@@ -110,9 +110,8 @@ class StepTimes:
 
 
 def _pace(extractor: FeatureExtractor, run: float) -> float:
-    """By how much this machine is slower, from the seconds of a run: the root of what a run says, as reading, statistics
-    and products of matrices differ less. 1 where that of the network is not known, and on a GPU, which says nothing of
-    the processor.
+    """By how much this machine is slower, from the seconds of a run: the root of what a run says, as all else differs
+    less. 1 where that of the network is not known, and on a GPU, which says nothing of the processor.
     """
     there = RUN_THERE.get(extractor.backbone.name)
     if there is None or extractor.backbone.device.type != "cpu":

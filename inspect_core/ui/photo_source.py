@@ -4,14 +4,16 @@ import contextlib
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import streamlit as st
 
-from inspect_core.datasets.folders import MAX_FILES, resolve_allowed_path, top_folder
+from inspect_core.datasets.folders import MAX_FILES, is_within, resolve_allowed_path, top_folder
 from inspect_core.datasets.listing import walk
+from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.formats import suffixes
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
@@ -92,11 +94,15 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
 
 
 def fingerprint(path: Path) -> str:
-    """A key of what was found: it changes with any file below `path`, or beside a list."""
+    """A key of what was found: it changes with any file below `path`, or beside a list, and with lists above it."""
     digest = hashlib.sha256(os.fsencode(path))
     with contextlib.suppress(OSError):  # `scan` reports the problem
         folder = top_folder(path, workspace.readable_roots())
-        for name, _ in islice(walk(folder), MAX_FILES) if folder.is_dir() else [("", None)]:
+        below = [name for name, _ in islice(walk(folder), MAX_FILES)] if folder.is_dir() else [""]
+        above = (
+            lists_above(folder, folder, partial(is_within, roots=workspace.readable_roots())) if folder.is_dir() else []
+        )
+        for name in (*below, *above):
             entry = folder / name
             if entry.is_file():
                 facts = entry.stat()

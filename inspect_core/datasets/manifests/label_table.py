@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from inspect_core.datasets.dataset import GOOD
@@ -53,6 +53,7 @@ TRUE = _names("true, 1, 1.0, yes, y, ja, oui, si, sì, sí, tak, x, wahr, vrai, 
 FALSE = _names("false, 0, 0.0, no, n, nein, non, nie, falsch, faux, falso")
 NO_DEFECT = _names("none, -, keine, kein, aucun, ninguno, nessuno, nan")
 _OF_LOUPE = "percentile among good"  # a column of Loupe's own tables of verdicts, which are no ground truth
+_IS_SET, _IS_NOT = frozenset({"1", "1.0"}), frozenset({"0", "0.0"})
 _SEVERAL = re.compile(r"\s*[,;|]\s*")
 
 
@@ -61,10 +62,12 @@ TableRows = list[tuple[str, list[str]]]
 
 
 class _Columns(NamedTuple):
-    """The positions of the columns that are used, None without one. flag: of a yes or no beside a label."""
+    """The positions of the columns that are used, None without one. label: several where each class has a column of 0
+    and 1; flag: of a yes or no beside a label.
+    """
 
     file: int
-    label: int
+    label: tuple[int, ...]
     flag: int | None
     split: int | None
     mask: int | None
@@ -97,18 +100,22 @@ def listing_of(file: ListFile, rows: TableRows) -> Listing:
     Raises ManifestError for a table without such a column, or whose column of labels is not clear.
     """
     header, body, columns = _columns(file, rows)
-    label_name = _key(header[columns.label]) if header else ""
-    used = [column for column in columns if column is not None]
+    label_name = _key(header[columns.label[0]]) if header else ""
+    used = [*columns.label, *(column for column in columns if isinstance(column, int))]
     entries = []
     for line, row in body:
-        if len(row) <= max(columns.file, columns.label):
+        if len(row) <= max(columns.file, *columns.label):
             raise ManifestError(line, "it has fewer columns than the others", "complete the line")
         mask, split, product, flag = (
             row[column] if column is not None and column < len(row) else ""
             for column in (columns.mask, columns.split, columns.product, columns.flag)
         )
         side = (side_of(split) or "test") if split else None  # whatever is not meant to be taught is not taught
-        label = _label(row[columns.label], label_name, line)
+        if len(columns.label) == 1:
+            label = _label(row[columns.label[0]], label_name, line)
+        else:
+            classes = [label_from_text(header[column]) for column in columns.label if row[column] in _IS_SET]
+            label = next((name for name in classes if name not in (GOOD, None)), GOOD)
         if columns.flag is not None and label in (GOOD, None):
             flagged = _label(flag, _key(header[columns.flag]), line)
             label = flagged if label is None or flagged is not None else label
@@ -175,10 +182,25 @@ def _columns(file: ListFile, rows: TableRows) -> tuple[list[str], TableRows, _Co
     if len(labels) != 1:
         cells = {column: [row[column] for _, row in body if column < len(row)] for column in range(count)}
         labels = [column for column in cells if column not in used and all(map(_is_verdict, cells[column]))]
-    if len(labels) != 1:
+    rest = [column for column in range(count) if column not in used]
+    if header and _are_classes(file, [named[column] for column in rest if column < len(named)], _cells(body, rest)):
+        labels, flag = rest, None
+    elif len(labels) != 1:
         reason = f"cannot tell which of its {count} columns contains the label"
         raise ManifestError(rows[0][0], reason, "add a header line with the column names file and label")
-    return header, body, _Columns(at, labels[0], flag, split, mask, product)
+    return header, body, _Columns(at, tuple(labels), flag, split, mask, product)
+
+
+def _cells(rows: TableRows, columns: Sequence[int]) -> set[str]:
+    """All that stands in some columns."""
+    return {row[column] for _, row in rows for column in columns if column < len(row)}
+
+
+def _are_classes(file: ListFile, names: Sequence[str], cells: Collection[str]) -> bool:
+    """Whether columns of 0 and 1 are one for each class, as the file's name or one of theirs says."""
+    are_flags = len(names) > 1 and set(cells) <= _IS_SET | _IS_NOT
+    is_labelled = bool({*names} & (LABELS - GOOD_COLUMNS))
+    return are_flags and not is_labelled and ("class" in file.name.stem or any(map(condition_sign, names)))
 
 
 def _label(text: str, column: str, location: str) -> str | None:

@@ -3,6 +3,7 @@ it selects one of the files found there, by as many parts at its end as match, s
 `C:\\photos\\lot 7\\a.png` both mean `lot 7/a.png`, and none leads out of the folder.
 """
 
+import contextlib
 import re
 import unicodedata
 from collections import defaultdict
@@ -16,6 +17,7 @@ from typing import Literal
 from inspect_core.datasets.dataset import GOOD, ScanError, Side
 from inspect_core.datasets.layout import side_of
 from inspect_core.datasets.listing import is_image
+from inspect_core.datasets.lists_above import is_above, is_of_another_folder, lies_in_several
 from inspect_core.datasets.manifests import formats
 from inspect_core.datasets.manifests.formats import csv_table
 from inspect_core.datasets.manifests.list_file import ListFile
@@ -86,7 +88,7 @@ class Claim:
 class PhotoLists:
     """What all lists of a folder say. claims: by photo; problems: why photos that are named cannot be used, by name;
     names: of the files that were read; is_complete: whether one of them names all photos that have a label; notes:
-    sentences on what is not used.
+    sentences on what is not used; doubtful: files above the folder that may mean photos of others.
     """
 
     claims: dict[PurePosixPath, Claim] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class PhotoLists:
     names: list[PurePosixPath] = field(default_factory=list)
     is_complete: bool = False
     notes: list[str] = field(default_factory=list)
+    doubtful: list[PurePosixPath] = field(default_factory=list)
 
 
 def is_list(path: Path) -> bool:
@@ -133,6 +136,10 @@ def read_lists(
             raise ScanError(f"{document.name}, {error}") from error
         missing = {}
         count = 0
+        if is_above(document):
+            if not is_complete:
+                continue
+            listing = _of_this_folder(root, document, listing, index, lists)
         for entry in listing.entries:
             try:
                 photo = index.resolve(entry.photo, document)
@@ -142,7 +149,7 @@ def read_lists(
             entries[photo].append((document, entry))
             count += 1
         if count or chosen:
-            lists.problems |= missing
+            lists.problems |= {} if is_above(document) else missing
             lists.names.append(document)
             lists.is_complete |= is_complete
             whole |= {document} if is_complete else set()
@@ -192,6 +199,20 @@ def _read(file: ListFile, *, chosen: bool) -> tuple[Listing, bool]:
     if len(listing.entries) > MOST_ENTRIES:
         raise ManifestError("the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")
     return listing, list_format.NAMES_ALL
+
+
+def _of_this_folder(
+    root: Path, document: PurePosixPath, listing: Listing, index: FileIndex, lists: PhotoLists
+) -> Listing:
+    """What a list above `root` says of photos below it; nothing where it does not say whether they are meant."""
+    entries = [entry for entry in listing.entries if not is_of_another_folder(root, document, entry.photo)]
+    for entry in entries:
+        with contextlib.suppress(LookupError):
+            index.resolve(entry.photo, document)
+            if lies_in_several(root, document, entry.photo):
+                lists.doubtful.append(document)
+                return Listing([])
+    return listing._replace(entries=entries)
 
 
 def _hints_at_defects(file: ListFile) -> bool:

@@ -52,3 +52,16 @@ def test_label_column_may_stand_anywhere_and_names_be_quoted(photos):
 )
 def test_a_table_that_cannot_be_used_says_why(photos, refused, text, words):
     refused(written(photos, text, encoding="latin-1"), words)
+
+
+def test_classes_in_columns_of_0_and_1(photos):
+    text = "filename, dent, scratch\nb.png, 0, 0\nc.png, 0, 1\nd.png, 0, 0\n"
+    assert kinds(scan(written(photos, text))) == WANTED
+    text = "filename, type_a, type_b\nb.png, 0, 0\nc.png, 0, 1\nd.png, 0, 0\n"
+    assert kinds(scan(written(photos, text, "_classes.csv"))) == WANTED | {"lot 2/c.png": "type_b"}
+    text = "filename, good, scratch, dent\nb.png, 1, 0, 0\nc.png, 0, 1, 1\nd.png, 1, 0, 0\n"
+    assert kinds(scan(written(photos, text))) == WANTED
+
+
+def test_columns_of_0_and_1_that_are_no_classes_are_no_labels(photos, refused):
+    refused(written(photos, "file,backlight,ring\nb.png,0,1\nc.png,1,1\n"), "cannot tell which of its 3 columns")

@@ -1,0 +1,69 @@
+"""Lists of photos that lie above the folder that was chosen: beside it, or one folder further up."""
+
+import os
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from inspect_core.datasets.listing import is_clutter
+from inspect_core.datasets.manifests import formats
+
+FOLDERS_UP = 2
+MOST_LISTS = 20
+"""Files of one folder that are looked at: more are a store of other things."""
+LARGEST = 20 << 20
+"""Bytes of one."""
+
+
+def lists_above(folder: Path, root: Path, may_read: Callable[[Path], bool]) -> list[PurePosixPath]:
+    """Files above a folder that may list its photos, by their paths from `root`: "../labels.csv".
+
+    may_read: whether what lies in a folder above may be read. A folder that cannot be listed holds none.
+    """
+    suffixes = {
+        suffix for list_format in formats.all_formats() if list_format.NAMES_ALL for suffix in list_format.SUFFIXES
+    }
+    lists: list[PurePosixPath] = []
+    for above in islice(folder.parents, FOLDERS_UP):
+        if not may_read(above):
+            break
+        try:
+            with os.scandir(above) as entries:
+                files = sorted(
+                    entry.name
+                    for entry in entries
+                    if Path(entry.name).suffix.lower() in suffixes
+                    and not is_clutter(entry.name)
+                    and entry.is_file(follow_symlinks=False)
+                    and entry.stat().st_size <= LARGEST
+                )
+        except OSError:
+            break
+        if len(files) <= MOST_LISTS:
+            lists += [PurePosixPath(os.path.relpath(above / name, root)) for name in files]
+    return lists
+
+
+def is_above(document: PurePosixPath) -> bool:
+    """Whether a list lies above the folder whose photos it may name."""
+    return ".." in document.parts
+
+
+def is_of_another_folder(root: Path, document: PurePosixPath, reference: str) -> bool:
+    """Whether a list above `root` names a photo with a folder that is another one beside that of `root`."""
+    *folders, _ = PurePosixPath(reference.replace("\\", "/")).parts or ("",)
+    return bool(folders) and folders[-1] not in root.parts and (_folder_of(root, document) / folders[-1]).is_dir()
+
+
+def lies_in_several(root: Path, document: PurePosixPath, reference: str) -> bool:
+    """Whether a list above `root` names a photo without its folder, and another folder beside has one of that name."""
+    if len(PurePosixPath(reference.replace("\\", "/")).parts) != 1:
+        return False
+    folder = _folder_of(root, document)
+    chosen = root.relative_to(folder).parts[0]
+    others = [child for child in folder.iterdir() if child.is_dir() and child.name != chosen]
+    return any((other / reference).is_file() for other in others)
+
+
+def _folder_of(root: Path, document: PurePosixPath) -> Path:
+    return Path(os.path.normpath(root / document)).parent
