@@ -22,6 +22,8 @@ SILENT = words_of(".xmp .thm .aae .md5 .sha1 .sha256 .py .pdf .zip .exe .lnk .ur
 """Endings of files that lie beside photos and say nothing of the parts."""
 MOST_READ = 1 << 20
 """Bytes of a text that are looked through."""
+MOST_TEXTS = 200
+"""Texts that are looked through; the name of each counts still."""
 FEWEST = 2
 """Files named like photos, from which on they count as annotations."""
 
@@ -32,10 +34,12 @@ def telling_files(
     """Those of the unread files below `root` that may say what photos show, by ending, name or content."""
     names = {photo.name.casefold() for photo in photos}
     stems = {part for photo in photos for part in _beginnings(photo.stem.casefold())}
-    tables, companions = [], []
+    tables, companions, texts = [], [], 0
     for file in unread:
         suffix = file.suffix.lower()
-        if suffix in TABLES or (suffix in TEXTS and _is_telling(root / file, names)):
+        is_read = suffix in TEXTS and texts < MOST_TEXTS
+        texts += is_read
+        if suffix in TABLES or (is_read and _is_telling(root / file, names)):
             tables.append(file)
         elif suffix not in SILENT and file.stem.casefold() in stems:
             companions.append(file)

@@ -73,3 +73,20 @@ def test_what_is_no_workbook_is_refused_where_it_is_chosen(photos, refused, monk
     refused(path, "it is no workbook that can be read")
     monkeypatch.setattr(excel, "MOST_BYTES", 1000)
     refused(workbook(path, Sheet=ROWS), "save it as CSV")
+
+
+def test_a_cell_far_away_is_not_reached(photos, refused, monkeypatch):
+    """A sheet may state, or hold, a cell in its last row and column: no row in between is built as wide as that."""
+    path = workbook(photos / "list.xlsx", Sheet=ROWS)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"].replace(b'ref="A1:B4"', b'ref="A1:XFD1048576"')
+    parts["xl/worksheets/sheet1.xml"] = sheet.replace(
+        b"</sheetData>", b'<row r="9"><c r="XFD9"><v>1</v></c></row></sheetData>'
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert kinds(scan(path)) == WANTED
+    monkeypatch.setattr(excel, "MOST_ROWS", 3)
+    refused(path, "sheet Sheet: it has more than 3 rows; divide it")

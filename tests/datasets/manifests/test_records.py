@@ -64,3 +64,9 @@ def test_a_sidecar_that_says_nothing_of_the_part_is_no_label(photos):
     for name, content in {"d.json": {"gain": 1, "state": "OK", "mode": "fail safe"}, "d.txt": "taken by Ana"}.items():
         (photos / name).write_text(json.dumps(content) if name.endswith(".json") else content)
     assert len(scan(photos, labels="names").good) == 5
+
+
+def test_records_of_ever_new_fields_are_no_table(photos):
+    records = [{"file": "b.png", f"field {number}": "NG"} for number in range(201)]
+    (photos / "labels.json").write_text(json.dumps(records))
+    assert len(scan(photos, labels="names").good) == 5

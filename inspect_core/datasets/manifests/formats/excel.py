@@ -11,6 +11,8 @@ from inspect_core.runtime.zip_directory import check_directory
 
 SUFFIXES = frozenset({".xlsx", ".xlsm"})
 NAMES_ALL = True
+MOST_ROWS, MOST_COLUMNS = 100_000, 100
+"""Of a sheet; what stands further to the right is not read."""
 
 
 def holds(file: ListFile) -> bool:
@@ -37,9 +39,14 @@ def _sheets(path: Path) -> Iterator[TableRows]:
         workbook = load_workbook(path, read_only=True, data_only=True, keep_links=False)
         try:
             for sheet in workbook.worksheets:
-                cells = enumerate(sheet.iter_rows(values_only=True), 1)
-                rows = [(f"sheet {sheet.title}, row {number}", [*map(_text, row)]) for number, row in cells]
-                yield [row for row in rows if any(row[1])]
+                sheet.reset_dimensions()  # as stated by the file, they may be a million empty rows
+                bounds = {"max_row": MOST_ROWS + 1, "max_col": MOST_COLUMNS, "values_only": True}
+                texts = [[*map(_text, row)] for row in sheet.iter_rows(**bounds)]
+                if len(texts) > MOST_ROWS:
+                    raise ManifestError(f"sheet {sheet.title}", f"it has more than {MOST_ROWS:,} rows", "divide it")
+                width = max((number for row in texts for number, text in enumerate(row, 1) if text), default=0)
+                numbered = enumerate((row[:width] for row in texts), 1)
+                yield [(f"sheet {sheet.title}, row {number}", row) for number, row in numbered if any(row)]
         finally:
             workbook.close()
     except ManifestError:

@@ -10,6 +10,8 @@ from inspect_core.runtime.json_text import from_json
 SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 NAMES_ALL = True
 _BY_PHOTO = "file"
+MOST_FIELDS = 200
+"""Names of all records together: more are no table."""
 
 
 def holds(file: ListFile) -> bool:
@@ -41,6 +43,8 @@ def _rows(file: ListFile) -> TableRows:
     """The records as rows below a heading; none where the file holds anything else."""
     records = [flattened(record) for record in _records(file)]
     heading = list(dict.fromkeys(name for record in records for name in record))
+    if len(heading) > MOST_FIELDS:
+        return []
     rows = [
         (f"record {number}", [record.get(name, "") for name in heading]) for number, record in enumerate(records, 1)
     ]
