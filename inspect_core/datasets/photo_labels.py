@@ -144,7 +144,7 @@ def read_labels(
     question = signs.question(by_names) or (signs.doubt_about(unread, by_names) if to_teach else None)
     if agree and question is None and (not to_teach or by_names.can_teach or chosen is not None or signs.is_said):
         return by_names
-    keys = [NAMES, FOLDERS, *([LISTS] if signs.contradicted else [])]
+    keys = [] if _is_silent(by_names) else [NAMES, FOLDERS, *([LISTS] if signs.contradicted else [])]
     open_keys = ((UNLISTED_GOOD, signs.unlisted), (BLANK_GOOD, signs.blank), (NUMBERED, signs.is_numbered))
     keys += [key for key, is_open in open_keys if is_open]
     readings: list[Reading] = []
@@ -262,7 +262,9 @@ class _Signs:
         unread = [file for file in others if file not in self.lists.names]
         files = [*self.lists.doubtful, *telling_files(self.root, unread, self.photos)]
         telling = join_first_names([file.name for file in files])
-        return f"files beside the photos are not read and may say which are defective ({telling})" if telling else None
+        if not telling:
+            return None
+        return f"files beside the photos are not read and may say which are defective ({telling}); save a list as CSV"
 
     def doubt(self, by_names: PhotoLabels) -> str:
         """Why the readings differ."""

@@ -125,7 +125,7 @@ def test_what_may_mean_two_things_is_asked(tmp_path, names, expected):
 
 def test_a_folder_called_defective_is_not_taught_as_good(tmp_path):
     photos(tmp_path / "NG", "a.png", "b.png")
-    assert readings(tmp_path / "NG") == {"names": (2, 0)}
+    assert readings(tmp_path / "NG") == {"none": (2, 0)}
     photos(tmp_path / "good", "a.png", "b.png")
     assert labels(scan(tmp_path / "good")) == {"a.png": GOOD, "b.png": GOOD}
 

@@ -40,8 +40,8 @@ def test_a_file_that_may_hold_labels_is_asked_about(photos, name):
     (folder / name).write_bytes(TELLING[name])
     with pytest.raises(UnclearLabels, match=name) as error:
         scan(folder)
-    assert [reading.key for reading in error.value.readings] == ["names"]
-    assert len(scan(folder, labels="names").good) == len(NAMES)
+    assert [reading.key for reading in error.value.readings] == ["none"]
+    assert len(scan(folder, labels="none").good) == len(NAMES)
     assert labels_at([folder]) == {}, "where nothing is taught, nothing is asked"
 
 
@@ -82,7 +82,7 @@ def test_folders_0_and_1_may_be_labels(photos):
     with pytest.raises(UnclearLabels, match="folders 0 and 1 may be labels") as error:
         scan(folder)
     counts = {reading.key: (len(reading.good), len(reading.defective)) for reading in error.value.readings}
-    assert counts == {"names": (10, 0), "numbered": (8, 2)}
+    assert counts == {"none": (10, 0), "numbered": (8, 2)}
     assert {photo.name for photo in scan(folder, labels="numbered").defects} == {"1/a.png", "1/b.png"}
     photos("2/c.png")
     assert len(scan(folder).good) == 11, "cameras or lots"
