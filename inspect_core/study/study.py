@@ -85,10 +85,10 @@ class Study:
         follows the published backbone. Raises ValueError for no photo to learn from, an unknown method or parameter,
         and more memory than a fit may take.
         """
+        method = method or order.method or DEFAULT_METHOD
         order = replace(order, method=method if isinstance(method, str) else order.method, tolerances=order.copied)
         if not order.photos.train:
             raise ValueError("no good photos for training; add good photos")
-        method = method or order.method or DEFAULT_METHOD
         methods = methods_of(method) if isinstance(method, str) else method
         parameters = parameters_of(methods, order.parameters, order.tiles)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest

@@ -102,7 +102,7 @@ class LimitsByHand(NamedTuple):
         """Those in force for a product; None where the suggested ones are."""
         if (limits := product.in_force.limits_by_hand) is None:
             return None
-        live = dict(product.scored.live) | dict(product.in_force.live)
+        live = product.live_in_force
         return cls(limits, product.suggested_limits(live), product.scored.ceiling(**live))
 
 

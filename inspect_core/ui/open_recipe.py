@@ -19,7 +19,6 @@ from inspect_core.recipe_io.parity_photos import existing_path, masks_in
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job, JobRejected
 from inspect_core.runtime.wording import pluralise
-from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -63,9 +62,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
     backbone = loaded_backbone(recipe.backbone)
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     set_on = tuple(row.score for row in recipe.calibration_photos) or None
-    scored = ScoredPhotos(
-        views, recipe.grid, recipe.map_size, area=recipe.live_values[AREA], areas=recipe.areas, set_on=set_on
-    )
+    scored = ScoredPhotos(views, recipe.grid, recipe.map_size, areas=recipe.areas, set_on=set_on)
     root = Path(recipe.provenance.photo_root or "")
     unscored = [
         UnscoredPhoto(
@@ -78,7 +75,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
     ]
     return TaughtProduct(
         recipe.product,
-        scored.with_unscored(unscored),
+        scored.with_initial_live(recipe.live_values).with_unscored(unscored),
         recipe.prepare(backbone),
         recipe=recipe,
         without_score=unscored_pictures(unscored, recipe.alignment),

@@ -70,7 +70,7 @@ class SessionSettings:
 
     def _take_on(self, product: TaughtProduct) -> None:
         self.in_force = product.in_force
-        self.live = _live_of(product)
+        self.live = product.live_in_force
         self.limits = product.in_force.limits_by_hand
 
     def product_check(self, product: TaughtProduct) -> ProductCheck | None:
@@ -81,12 +81,11 @@ class SessionSettings:
 def settings_of(product: TaughtProduct) -> SessionSettings:
     """This session's settings for a product; drops those of products that are no longer open."""
     if _key(product.id) not in st.session_state:
-        opened = product.recipe if product.study is None else None
-        last, live = product.in_force, _live_of(product)
+        last, live = product.in_force, product.live_in_force
         before = settings_at(product.refit_of)
         st.session_state[_key(product.id)] = SessionSettings(
             live,
-            last.limits_by_hand if opened is None else last.limits or opened.limits,
+            last.limits_by_hand,
             before.position if before else _strangest(product, live),
             last.product_check_mode or (product.product_check.mode if product.product_check else OFF),
             last,
@@ -158,12 +157,6 @@ def refit_key(taught_id: str, name: str) -> str:
 def _values_set(in_force: InForce) -> tuple[dict[str, int], Limits | None]:
     """What all windows share; each has its own mode of the product check."""
     return dict(in_force.live), in_force.limits_by_hand
-
-
-def _live_of(product: TaughtProduct) -> dict[str, int]:
-    """The live values that a product was last used with, or begins with."""
-    opened = product.recipe if product.study is None else None
-    return dict(opened.live_values if opened else product.scored.live) | dict(product.in_force.live)
 
 
 def _strangest(product: TaughtProduct, live: dict[str, int]) -> int:

@@ -117,6 +117,20 @@ class TaughtProduct:
         return None if self.recipe is None else self.recipe.depth
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether its values are those of a recipe, since its good photos are not at hand to fit or count by."""
+        return self.study is None
+
+    @property
+    def live_in_force(self) -> dict[str, int]:
+        """The live values that it was last used with, or begins with, by name."""
+        return dict(self.scored.live) | dict(self.in_force.live)
+
+    def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
+        """What an engineer should know of the fit at these live values; nothing of one that is fixed."""
+        return () if self.study is None else self.study.remarks(live)
+
+    @property
     def own_study(self) -> FittedStudy:
         """The study it comes from. Raises ValueError for a product from a recipe, whose photos are not available."""
         if self.study is None:
@@ -154,7 +168,6 @@ class TaughtProduct:
     def contents(self) -> tuple[object, ...]:
         """All that is in a recipe, or decides about one, and that a user may change: to be compared."""
         last, recipe = self.in_force, self.recipe
-        live = dict(self.scored.live if recipe is None else recipe.live_values) | dict(last.live)
         mode = last.product_check_mode or (self.product_check.mode if self.product_check else OFF)
         by_user = {
             (photo.digest, photo.label)
@@ -163,7 +176,7 @@ class TaughtProduct:
         }
         limits = last.limits or (recipe and recipe.limits)
         learned = self.defect_types, self.known_cases, self.mm_per_pixel
-        return self.fit, self.product, live, limits, mode, self.scored.areas, by_user, *learned
+        return self.fit, self.product, self.live_in_force, limits, mode, self.scored.areas, by_user, *learned
 
     def as_saved(self) -> "TaughtProduct":
         """It as the recipe that it was just saved as, or opened from, holds it."""

@@ -23,7 +23,8 @@ def part(flange):
     learned = flange.study
     photos, backbone = train_on_all(learned.split), flange.extractor.backbone
     study = Study.from_photos(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
-    part = taught_product.TaughtProduct("flange <b>", study.scored.with_areas(AREAS), study.extractor, study=study)
+    scored = study.scored.with_areas(AREAS)
+    part = taught_product.TaughtProduct("flange <b>", scored, study.extractor, study=study, order=study.order)
     open_product_store.put(part)
     return part
 

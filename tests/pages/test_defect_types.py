@@ -79,7 +79,7 @@ def test_folders_give_kinds_and_clicks_give_and_take_them_away(open_app, in_the_
     table = app.dataframe[0].value
     assert table["defect type"].tolist() == ["dent", "scratch"]
     assert table["photos"].tolist() == [1, 2]
-    assert table["more"][0] == "1 more needed for training"
+    assert table["next step"][0] == "1 more needed for training"
     assert "Training needs at least two defect types with" in words(app)
     assert app.button(key="learn_kinds").disabled
 

@@ -311,7 +311,7 @@ def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, f
     restart()
     app = finish(open_app("pages/inspect.py"))
     reopened, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
-    assert (settings.live["k"], settings.limits) == (stop, limits)
+    assert (settings.live["k"], settings.limits, reopened.suggested_limits(settings.live)) == (stop, None, limits)
     assert reopened.scored.calibration_scores().tolist() == pytest.approx(list(set_on))
     assert "fixed" in " ".join(reopened.notes)
     assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]

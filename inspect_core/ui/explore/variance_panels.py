@@ -82,7 +82,7 @@ def _one_spectrum(view: FittedMethod, variances: Tensor, q: int) -> None:
 
 
 def _falling_variance(product: TaughtProduct, position: int) -> None:
-    if product.study is None:
+    if product.is_fixed:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
         return
     variances = result_cache.result_or_button(

@@ -62,7 +62,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: Bench
     pixels: (H, W, 3) uint8, the photo shown, as placed.
     """
     areas = product.scored.areas
-    if product.study is None:
+    if product.is_fixed:
         if areas is not None:
             st.caption("Areas are fixed by the recipe. Teach again to change them.")
         return

@@ -40,7 +40,7 @@ FUSION = ", fused with the energy of its class scores"
 
 def notes(product: TaughtProduct) -> None:
     """Show what the engineer should know of the photos the product was taught with."""
-    remarks = () if product.study is None else product.study.remarks({})  # at the sliders, where they change
+    remarks = product.remarks({})  # at the sliders, where they change
     shown = [note for note in product.notes if note not in remarks]
     if not shown:
         return

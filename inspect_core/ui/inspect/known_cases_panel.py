@@ -193,7 +193,7 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
                 "nothing. The suggested value comes from good parts held out of training.",
         )  # fmt: skip
         st.caption(f"Suggested {suggested:.2f}, from good parts held out of training.")
-        if product.study is not None:
+        if not product.is_fixed:
             known = gallery_building.known_types(product)
             look_at = REGION if cases.by_region else WHOLE
             _build(product, known, live, limits, words="Rebuild", look_at=look_at, busy=busy)

@@ -17,7 +17,7 @@ from inspect_core.verdict import Limits
 
 def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
     """Show the limit that known defects suggest once an escape has a price; applied only by a click."""
-    if product.study is None:
+    if product.is_fixed:
         return
     good, defect = product.scored.good_and_defect()
     if not (good.any() and defect.any()):

@@ -36,7 +36,7 @@ ROOMY = 2
 
 def drawer(product: TaughtProduct, settings: SessionSettings) -> DeltaGenerator:
     """Where the controls are: one click away, open for whoever moved one before, and always during a preview."""
-    if product.study is None:
+    if product.is_fixed:
         return st.container()
     key = f"fine-tune-{product.id}"
     if settings.preview is not None:
@@ -53,7 +53,7 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     """
     scored = product.scored
     names = [view.live_parameter for view in scored.views if view.live_parameter]
-    if product.study is None:
+    if product.is_fixed:
         values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
         values.append(f"minimum area: {settings.live[AREA]} map pixels")
         remedy = " Teach again to change them." if product.order else ""
@@ -161,7 +161,7 @@ def _live_control(
             on_change=None if waiting else _take_typed, args=(product.id, name, typed),
         )  # fmt: skip
     begun = live[name] == product.scored.live[name]
-    remarks = () if begun or settings.preview or product.study is None else product.study.remarks({name: live[name]})
+    remarks = () if begun or settings.preview else product.remarks({name: live[name]})
     if remarks or not fractions:
         _explain(product, name, in_words(settings.live[name]), " ".join(remarks))
 

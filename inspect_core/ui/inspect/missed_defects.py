@@ -23,7 +23,7 @@ def strip(product: TaughtProduct, drawn: BenchState) -> None:
     parts = counted_parts(scored.photos, scored.unscored)
     setters = np.flatnonzero(scored.setters())
     known = parts.defect
-    if product.study is None or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
+    if product.is_fixed or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
         return
     missed = int((drawn.scores[known] <= drawn.limits.review).sum())
     total = int(known.sum())

@@ -42,8 +42,8 @@ def take(product: TaughtProduct, position: int, label: str) -> TaughtProduct:
 def teach_again(product: TaughtProduct) -> None:
     """Show what was relabelled, and teaching with it."""
     relabelled_photos = [photo for photo in product.scored.photos if photo.original_label is not None]
-    is_fixed = product.study is None and product.order is not None
-    if not relabelled_photos and not is_fixed:
+    can_only_be_taught = product.is_fixed and product.order is not None
+    if not relabelled_photos and not can_only_be_taught:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
     names = ", ".join(f"{photo.name} is {photo.label}" for photo in relabelled_photos)

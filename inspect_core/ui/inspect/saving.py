@@ -15,8 +15,6 @@ from inspect_core.verdict import Limits
 
 def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSettings) -> None:
     """Save what is in force as a recipe in the workspace; from an opened recipe, a revision with it as its parent."""
-    if product.study is None and product.recipe is None:
-        return
     state = f"{product.id}-{product.recipe_digest}"  # another one once it is saved: closed and empty
     with st.popover("Save as recipe", type="primary", icon=":material/inventory_2:", key=f"saving-{state}"):
         name = st.text_input("Name", value=product.product, max_chars=60, key=f"recipe_name-{state}")
