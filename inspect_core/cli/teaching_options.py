@@ -183,7 +183,7 @@ def build_config(
         fused_product_check=fused_product_check,
         as_published=options.as_published and not options.compare,
     )
-    if order.method is not None:  # refused here, before any photo is read
+    if order.method is not None:  # refused before anything is learned
         parameters_of(methods_of(order.method), order.parameters, tiles)
     order.as_fitted()
     return order

@@ -1,7 +1,7 @@
 """Lists of photos that lie above the folder that was chosen: beside it, or one folder further up."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -49,21 +49,20 @@ def is_above(document: PurePosixPath) -> bool:
     return ".." in document.parts
 
 
-def is_of_another_folder(root: Path, document: PurePosixPath, reference: str) -> bool:
-    """Whether a list above `root` names a photo with a folder that is another one beside that of `root`."""
-    *folders, _ = PurePosixPath(reference.replace("\\", "/")).parts or ("",)
-    return bool(folders) and folders[-1] not in root.parts and (_folder_of(root, document) / folders[-1]).is_dir()
-
-
-def lies_in_several(root: Path, document: PurePosixPath, reference: str) -> bool:
-    """Whether a list above `root` names a photo without its folder, and another folder beside has one of that name."""
-    if len(PurePosixPath(reference.replace("\\", "/")).parts) != 1:
-        return False
-    folder = _folder_of(root, document)
+def folders_beside(root: Path, document: PurePosixPath) -> list[Path]:
+    """The other folders beside a list above `root`: those in which that of `root` does not lie."""
+    folder = Path(os.path.normpath(root / document)).parent
     chosen = root.relative_to(folder).parts[0]
-    others = [child for child in folder.iterdir() if child.is_dir() and child.name != chosen]
-    return any((other / reference).is_file() for other in others)
+    return [child for child in folder.iterdir() if child.is_dir() and child.name != chosen]
 
 
-def _folder_of(root: Path, document: PurePosixPath) -> Path:
-    return Path(os.path.normpath(root / document)).parent
+def is_of_another_folder(root: Path, others: Iterable[Path], reference: str) -> bool:
+    """Whether a list above `root` names a photo with a folder that is one of the others beside it."""
+    *folders, _ = PurePosixPath(reference.replace("\\", "/")).parts or ("",)
+    return bool(folders) and folders[-1] not in root.parts and folders[-1] in {other.name for other in others}
+
+
+def lies_in_several(others: Iterable[Path], reference: str) -> bool:
+    """Whether a list above a folder names a photo without its folder, and one of the others has one of that name."""
+    is_plain = len(PurePosixPath(reference.replace("\\", "/")).parts) == 1
+    return is_plain and any((other / reference).is_file() for other in others)

@@ -97,7 +97,7 @@ class TeachingConfig:
     areas: InspectionAreas | None = None
     tiles: TilePlan | None = None
     tolerances: Tolerances | None = DEFAULT_TOLERANCES
-    seed: int = _set_by(0, "of the split and the fit (default: %(default)s)", bounds=(0, MANY), label="Random seed")
+    seed: int = _set_by(0, "of the split and the fit (default: %(default)s)", bounds=(0, MANY))
     as_published: bool = False
     product_check: str = WARN
     fused_product_check: bool = False

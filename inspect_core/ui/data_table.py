@@ -69,7 +69,7 @@ def show_cells(cells: Mapping[str, Iterable[object]], width: Literal["stretch", 
 
 
 def verdict_with_symbol(word: str) -> str:
-    """A verdict as tables have it: "✕ Reject"."""
+    """A verdict as tables have it: "✕ rejected"."""
     return f"{VERDICT_SYMBOLS.get(word, '')} {VERDICT_PHRASES.get(word, word)}".lstrip()
 
 

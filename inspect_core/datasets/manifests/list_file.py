@@ -5,12 +5,13 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from inspect_core.datasets.manifests.manifest_entry import ManifestError
 from inspect_core.runtime.json_text import from_json
 
 MOST_BYTES = 100 * 2**20
+Made = TypeVar("Made")
 
 
 class ListFile:
@@ -29,6 +30,7 @@ class ListFile:
     ):
         self.root, self.name, self.find, self.find_mask = root, name, find, find_mask
         self.suffix = name.suffix.lower()
+        self._made: dict[Callable, Any] = {}
 
     @cached_property
     def text(self) -> str:
@@ -54,6 +56,12 @@ class ListFile:
             return ElementTree.fromstring(self.text)
         except (ElementTree.ParseError, ValueError):
             return None
+
+    def once(self, make: Callable[["ListFile"], Made]) -> Made:
+        """What `make` returns for this file, worked out at the first call: a format asks before it reads."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
 
     def is_photo(self, reference: str) -> bool:
         """Whether a reference means a photo, with or without its ending."""

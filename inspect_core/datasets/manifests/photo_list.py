@@ -17,7 +17,7 @@ from typing import Literal
 from inspect_core.datasets.dataset import GOOD, ScanError, Side
 from inspect_core.datasets.layout import side_of
 from inspect_core.datasets.listing import is_image
-from inspect_core.datasets.lists_above import is_above, is_of_another_folder, lies_in_several
+from inspect_core.datasets.lists_above import folders_beside, is_above, is_of_another_folder, lies_in_several
 from inspect_core.datasets.manifests import formats
 from inspect_core.datasets.manifests.formats import csv_table
 from inspect_core.datasets.manifests.list_file import ListFile
@@ -205,11 +205,12 @@ def _of_this_folder(
     root: Path, document: PurePosixPath, listing: Listing, index: FileIndex, lists: PhotoLists
 ) -> Listing:
     """What a list above `root` says of photos below it; nothing where it does not say whether they are meant."""
-    entries = [entry for entry in listing.entries if not is_of_another_folder(root, document, entry.photo)]
+    others = folders_beside(root, document)
+    entries = [entry for entry in listing.entries if not is_of_another_folder(root, others, entry.photo)]
     for entry in entries:
         with contextlib.suppress(LookupError):
             index.resolve(entry.photo, document)
-            if lies_in_several(root, document, entry.photo):
+            if lies_in_several(others, entry.photo):
                 lists.doubtful.append(document)
                 return Listing([])
     return listing._replace(entries=entries)

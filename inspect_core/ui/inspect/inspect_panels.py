@@ -91,16 +91,16 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         except ValueError as error:  # no limit, or a score that is not finite: nothing is judged on it
             st.error(shell.sentence(error), icon=":material/error:")
             return
-    shown = ShownPhoto(product, settings, view, pixels, photo_missing, busy, None if drawn is None else run)
+    shown = ShownPhoto(product, settings, view, pixels, photo_missing, busy, run)
     if shown.preview is None:
         with save:
             saving.save_recipe(product, view.limits, settings)
         remember(product, settings, view.limits, view.setting_scores)
     with following:
-        if shown.preview is None or drawn is None:
+        if run is None or drawn is None:
             preview_panel.offer_undo(product)
         else:
-            preview_panel.show(product, shown.preview, position, drawn)
+            preview_panel.show(product, run, position, drawn)
     with missed:
         if shown.preview is None:
             missed_defects.strip(product, view)

@@ -15,7 +15,7 @@ DELIMITERS = ",;\t|"
 def holds(file: ListFile) -> bool:
     """Whether some column of a file names photos that lie below its folder."""
     try:
-        return names_photos(file, _best_rows(file))
+        return names_photos(file, file.once(_best_rows))
     except csv.Error:
         return False
 
@@ -23,7 +23,7 @@ def holds(file: ListFile) -> bool:
 def read(file: ListFile) -> Listing:
     """The photos of a table. Raises ManifestError as `listing_of`."""
     try:
-        rows = _best_rows(file)
+        rows = file.once(_best_rows)
     except csv.Error as error:
         raise ManifestError("the file", f"it is not a table ({error})", "save it as CSV, UTF-8") from error
     return listing_of(file, rows)

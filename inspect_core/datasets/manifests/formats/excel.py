@@ -1,8 +1,6 @@
 """An Excel workbook (.xlsx) that lists photos and labels on one of its sheets, or on several."""
 
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
 
 from inspect_core.datasets.manifests.label_table import TableRows, listing_of, names_photos
 from inspect_core.datasets.manifests.list_file import MOST_BYTES, ListFile
@@ -17,20 +15,22 @@ MOST_ROWS, MOST_COLUMNS = 100_000, 100
 
 def holds(file: ListFile) -> bool:
     """Whether a sheet has a column that names photos. Raises ManifestError for a file that is no workbook."""
-    return any(names_photos(file, rows) for rows in _sheets(file.root / file.name))
+    return any(names_photos(file, rows) for rows in file.once(_sheets))
 
 
 def read(file: ListFile) -> Listing:
     """The photos of all sheets that name some. Raises ManifestError as `listing_of`."""
-    listings = [listing_of(file, rows) for rows in _sheets(file.root / file.name) if names_photos(file, rows)]
+    listings = [listing_of(file, rows) for rows in file.once(_sheets) if names_photos(file, rows)]
     entries = [entry for listing in listings for entry in listing.entries]
     return Listing(entries, tuple(note for listing in listings for note in listing.notes))
 
 
-def _sheets(path: Path) -> Iterator[TableRows]:
-    """Yield the rows of each sheet, formulas by the value that was stored with them."""
+def _sheets(file: ListFile) -> list[TableRows]:
+    """The rows of each sheet, formulas by the value that was stored with them. Raises ManifestError and OSError."""
     from openpyxl import load_workbook  # a tenth of a second that folders without one need not wait
 
+    path = file.root / file.name
+    sheets = []
     try:
         check_directory(path)
         with zipfile.ZipFile(path) as archive:
@@ -46,12 +46,12 @@ def _sheets(path: Path) -> Iterator[TableRows]:
                     raise ManifestError(f"sheet {sheet.title}", f"it has more than {MOST_ROWS:,} rows", "divide it")
                 width = max((number for row in texts for number, text in enumerate(row, 1) if text), default=0)
                 numbered = enumerate((row[:width] for row in texts), 1)
-                yield [(f"sheet {sheet.title}, row {number}", row) for number, row in numbered if any(row)]
+                rows = [(f"sheet {sheet.title}, row {number}", row) for number, row in numbered if any(row)]
+                sheets.append(rows)
         finally:
             workbook.close()
-    except ManifestError:
-        raise
-    except OSError:
+        return sheets
+    except (ManifestError, OSError):
         raise
     except Exception as error:  # whatever a damaged workbook lets the library raise
         raise ManifestError("the file", "it is no workbook that can be read", "save it as CSV") from error

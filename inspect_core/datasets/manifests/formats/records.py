@@ -16,13 +16,13 @@ MOST_FIELDS = 200
 
 def holds(file: ListFile) -> bool:
     """Whether fields of its records name photos that lie below its folder, and say what they show."""
-    rows = _rows(file)
+    rows = file.once(_rows)
     return bool(rows) and names_photos(file, rows) and has_label(rows)
 
 
 def read(file: ListFile) -> Listing:
     """The photos of its records. Raises ManifestError as `listing_of`."""
-    return listing_of(file, _rows(file))
+    return listing_of(file, file.once(_rows))
 
 
 def flattened(record: dict[str, Any]) -> dict[str, str]:

@@ -22,14 +22,14 @@ def read(file: ListFile) -> Listing:
 
 
 def _photo(file: ListFile) -> str:
-    fields = _fields(file)
+    fields = file.once(_fields)
     return file.photo_beside(next((value for name, value in fields.items() if name.casefold() in FILES), None))
 
 
 def _label(file: ListFile) -> str | None:
     """What it says, "" for an empty label, None where it says nothing."""
     if file.suffix == ".json":
-        fields = _fields(file)
+        fields = file.once(_fields)
         return label_of_one([*fields], [*fields.values()])
     text = file.text.strip()
     sign = condition_sign(text) if len(text) <= LONGEST_LABEL and "\n" not in text else None
