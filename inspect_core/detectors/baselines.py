@@ -14,12 +14,11 @@ from inspect_core.detectors.cop_corp import covariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine, identity_map, precision_of
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernels import squared_distances
-from inspect_core.detectors.patch_rows import blocks
+from inspect_core.detectors.patch_rows import score_rows
 from inspect_core.runtime.json_record import one_of, whole
 from inspect_core.runtime.stored import Stored, floats
 
 SKETCH = 24
-_ROWS = 1024
 _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as that of suggest_sigma"
 
 
@@ -47,13 +46,12 @@ class NearestNeighbour(Stored):
         """
         x = as_features(x, name="x", width=self.bank.shape[-1], dtype=self.bank.dtype).to(self.bank.device)
         x = cosine(x) if self.unit else x
-        distances = x.new_empty(math.prod(x.shape[:-1]))
-        for place, block in blocks(x, rows=_ROWS):
-            nearness = torch.addmm(self._half_squares, block - self._centre, self._centred.T)
-            nearest = _largest(nearness)[:, None] if self.k == 1 else nearness.topk(self.k, dim=1).indices
-            apart = torch.stack([(block - self.bank[column]).norm(dim=-1) for column in nearest.T])
-            distances[place] = apart.amax(0)
-        return distances.view(x.shape[:-1])
+        return score_rows(x, self._distances)
+
+    def _distances(self, block: Tensor) -> Tensor:
+        nearness = torch.addmm(self._half_squares, block - self._centre, self._centred.T)
+        nearest = _largest(nearness)[:, None] if self.k == 1 else nearness.topk(self.k, dim=1).indices
+        return torch.stack([(block - self.bank[column]).norm(dim=-1) for column in nearest.T]).amax(0)
 
     @cached_property
     def _centre(self) -> Tensor:
@@ -82,11 +80,12 @@ class ParzenWindow(Stored):
         Raises ValueError for non-finite features or a wrong width.
         """
         z = as_features(z, name="z", width=self.x.shape[-1], dtype=torch.float64).to(self.x.device)
-        scores = z.new_empty(math.prod(z.shape[:-1]))
-        for place, block in blocks(z, rows=_ROWS):
+
+        def score(block: Tensor) -> Tensor:
             exponents = squared_distances(block, self.x).mul_(-0.5 / self.sigma**2)
-            scores[place] = math.log(len(self.x)) - exponents.logsumexp(dim=-1)
-        return scores.view(z.shape[:-1])
+            return math.log(len(self.x)) - exponents.logsumexp(dim=-1)
+
+        return score_rows(z, score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +103,11 @@ class OneClassMachine(Stored):
         Raises ValueError for non-finite features or a wrong width.
         """
         z = as_features(z, name="z", width=self.support.shape[-1], dtype=torch.float64).to(self.support.device)
-        scores = z.new_empty(math.prod(z.shape[:-1]))
-        for place, block in blocks(z, rows=_ROWS):
-            values = squared_distances(block, self.support).mul_(-0.5 / self.sigma**2).exp_()
-            scores[place] = self.offset - values @ self.dual
-        return scores.view(z.shape[:-1])
+
+        def score(block: Tensor) -> Tensor:
+            return self.offset - squared_distances(block, self.support).mul_(-0.5 / self.sigma**2).exp_() @ self.dual
+
+        return score_rows(z, score)
 
 
 def fit_pca(x: Tensor | np.ndarray, *, explained_variance: float = 0.9) -> KernelPCAMap:

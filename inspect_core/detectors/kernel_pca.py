@@ -7,7 +7,6 @@ Source: Hoffmann, "Kernel PCA for novelty detection", Pattern Recognition 40 (20
 p is a difference of nearly equal numbers. Fitting costs n³, so patches are subsampled (`methods.patch_sampling`).
 """
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features, require_samples
 from inspect_core.detectors.cop_corp.feature_maps import precision_of
 from inspect_core.detectors.kernels import GaussianKernel, Kernel, PolynomialKernel
-from inspect_core.detectors.patch_rows import blocks
+from inspect_core.detectors.patch_rows import score_rows
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.runtime.json_record import WIDTH, Rules, whole
 from inspect_core.runtime.stored import Stored, floats
@@ -28,7 +27,6 @@ from inspect_core.runtime.stored import Stored, floats
 LARGEST_TRAINING_SET = 20_000
 LARGEST_ALPHA = 1e18
 """Of a recipe. Alphas are divided by roots of eigenvalues, which may be small; all arithmetic with them is float64."""
-_ROWS = 1024
 _COLUMNS = 128
 _TIES = (0.01, 1e-12, 1e-9)
 
@@ -118,13 +116,11 @@ class KernelPCA(Stored):
 
     def _scores(self, z: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
         z = as_features(z, name="z", width=self.x.shape[-1], dtype=torch.float64).to(self.x.device)
-        scores = z.new_empty(len(qs), math.prod(z.shape[:-1]))
-        for place, block in blocks(z, rows=_ROWS):
-            self._score_block(block, qs, out=scores[:, place])
-        return scores.view(len(qs), *z.shape[:-1])
+        return score_rows(z, lambda block: self._score_block(block, qs))
 
-    def _score_block(self, block: Tensor, qs: Sequence[int], *, out: Tensor) -> None:
-        """Fills out (len(qs), b). Components are taken in groups of fixed width, so every q sums them in one order."""
+    def _score_block(self, block: Tensor, qs: Sequence[int]) -> Tensor:
+        """(len(qs), b). Components are taken in groups of fixed width, so every q sums them in one order."""
+        out = block.new_empty(len(qs), len(block))
         values = self.kernel(block, self.x)
         mean = values.mean(dim=-1, keepdim=True)
         grand_mean = self.row_mean.mean()
@@ -138,6 +134,7 @@ class KernelPCA(Stored):
                 if first <= q <= first + group.shape[1]:
                     out[row] = spread - sums[:, q - first]
             projected = sums[:, -1]
+        return out
 
 
 def fit(x: Tensor | np.ndarray, *, sigma: float, q: int | None = None) -> KernelPCA:

@@ -5,6 +5,7 @@ one side does not excuse the same surface where the part should be. After PatchC
 each place instead of one for all, and distances in the principal components of the good patches.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -16,6 +17,7 @@ from torch import Tensor
 from inspect_core.detectors.checks import as_features, require_samples
 from inspect_core.runtime.json_record import whole
 from inspect_core.runtime.stored import Stored, floats, unit
+from inspect_core.runtime.threads import parallel_map
 
 FARTHEST = 8
 """Cells within which a recipe may compare."""
@@ -60,7 +62,8 @@ class NearbyPatches(Stored):
             raise ValueError(f"x has shape {tuple(x.shape)}; the patches were learned on a grid of {grid}")
         scores = x.new_empty(x.shape[:-1])
         for photo, out in zip(x, scores, strict=True):
-            out.copy_(least_distances((photo - self.mean) @ self.basis, self._blocks, self.reach))
+            z = (photo - self.mean) @ self.basis
+            out.copy_(least_distances(z, self._blocks, self.reach, apply=parallel_map if z.is_cpu else map))
         return scores
 
     @cached_property
@@ -103,8 +106,12 @@ def blocks_of(bank: Tensor, reach: int) -> list[Tensor]:
     return [by_column[:, :, first:end].flatten(2).contiguous() for first, end in ends]
 
 
-def least_distances(z: Tensor, blocks: list[Tensor], reach: int) -> Tensor:
+def least_distances(
+    z: Tensor, blocks: list[Tensor], reach: int, *, apply: Callable[..., Iterable[Tensor]] = map
+) -> Tensor:
     """The distance of each patch to the nearest in `blocks_of` a bank: (..., h, w, r) -> (..., h, w).
+
+    apply: how a function is applied to all blocks, which share no sum.
 
     As ‖z‖² - 2 z·b + ‖b‖², at least ROUNDING ‖z‖², where a one beside z takes in ‖b‖² by the same product. Each column
     of the bank is compared with the columns of the photo in its reach, so the bank is read once.
@@ -114,8 +121,9 @@ def least_distances(z: Tensor, blocks: list[Tensor], reach: int) -> Tensor:
     columns = torch.cat([z, torch.ones_like(z[..., :1])], dim=-1).transpose(-3, -2)
     border = torch.zeros_like(columns[..., :1, :, :]).expand(*columns.shape[:-3], reach, *columns.shape[-2:])
     wider = torch.cat([border, columns, border], dim=-3)
-    of_blocks = []
-    for block, first in zip(blocks, range(0, height, ROWS), strict=True):
+
+    def least_of(block_and_first: tuple[Tensor, int]) -> Tensor:
+        block, first = block_and_first
         rows = min(ROWS, height - first)
         near = torch.stack([wider[..., s : s + width, first : first + rows, :] for s in range(span)], dim=-3)
         squares = near.flatten(-3, -2) @ block
@@ -125,7 +133,9 @@ def least_distances(z: Tensor, blocks: list[Tensor], reach: int) -> Tensor:
         around = torch.cat([beyond, of_rows, beyond], dim=-3)
         # The column j of the photo is number s of those in reach of the bank's column j + reach - s.
         shifted = [around[..., 2 * reach - s : 2 * reach - s + width, s, :] for s in range(span)]
-        of_blocks.append(torch.stack(shifted).amin(0))
+        return torch.stack(shifted).amin(0)
+
     length = z.square().sum(-1)
-    squares = torch.cat(of_blocks, dim=-1).transpose(-1, -2) + length
+    of_blocks = apply(least_of, zip(blocks, range(0, height, ROWS), strict=True))
+    squares = torch.cat(list(of_blocks), dim=-1).transpose(-1, -2) + length
     return torch.maximum(squares, ROUNDING * length).sqrt()

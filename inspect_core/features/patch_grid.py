@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from inspect_core.runtime.threads import parallel_map
+
 ALIGNMENT = 64
 
 POOLING = "mean, zeros beyond the border"
@@ -67,9 +69,8 @@ def _join_batch(
     shrunk = [_shrink(values, grid) for values in maps]
     if rows is None:
         return average_neighbours(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
-    first, *others = (
-        _grow(_project(values, projection), grid, nearest) for values, projection in zip(shrunk, rows, strict=True)
-    )
+    # The taps share no sum until they are added, in their order.
+    first, *others = parallel_map(lambda level: _grow(_project(*level), grid, nearest), zip(shrunk, rows, strict=True))
     return average_neighbours(sum(others, start=first), pool)
 
 

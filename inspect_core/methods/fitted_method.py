@@ -25,7 +25,6 @@ from inspect_core.methods.method import (
     stops_up_to,
 )
 from inspect_core.methods.registry import METHODS
-from inspect_core.runtime.threads import parallel_map
 from inspect_core.scoring.local_scale import LocalScale, sum_error_maps
 
 
@@ -117,9 +116,8 @@ def joined_errors(
     if any(view.scales and value not in view.scales for view, value in zip(views, values, strict=True)):
         raise ValueError("a view has no local scale at its live value; take a value it was learned at")
     scales = [view.scales.get(value) for view, value in zip(views, values, strict=True)]
-    # The views share no sum, so each may have a core of its own: with five of them that is most of a verdict's time.
     by_view = zip(views, zip(*photos, strict=True), values, strict=True)
-    errors = parallel_map(lambda of_view: of_view[0].errors(*of_view[1:]), by_view)
+    errors = [view.errors(patches, value) for view, patches, value in by_view]
     return [sum_error_maps(list(of_photo), scales) for of_photo in zip(*errors, strict=True)]
 
 

@@ -5,10 +5,11 @@ each; the cores share whole photos, and the outputs of each layer of the network
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from inspect_core.runtime.progress import Report, ignore_progress
 
@@ -46,21 +47,73 @@ def parallel_map(
 ) -> list[Result]:
     """work(item) of each item, in their order, as many at a time as there are cores; they share no sum.
 
-    `report` hears the share that is done, without words; whatever it raises keeps further items from being begun.
+    The caller works too, and waits for none that another has not begun: `work` may itself call this. `report` hears
+    from the caller's thread each share that is done, without words; whatever it raises keeps further items from being
+    begun, as does what `work` raises.
     """
-    items, results = list(items), []
-    if len(items) == 1:  # needs no thread of its own
-        results = [work(items[0])]
-        report(1.0, "")
-        return results
-    pool = ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores")
+    shared = _SharedWork(work, list(items))
+    helpers = [_helpers(os.getpid()).submit(shared.take_part) for _ in range(min(len(shared.items), cores()) - 1)]
+    reported = 0
     try:
-        for result in pool.map(work, items):
-            results.append(result)
-            report(len(results) / len(items), "")
+        while shared.take_next():
+            while reported < shared.done:
+                reported += 1
+                report(reported / len(shared.items), "")
     finally:
-        pool.shutdown(cancel_futures=True)
-    return results
+        shared.stop()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    if shared.errors:
+        raise shared.errors[min(shared.errors)]
+    for number in range(reported + 1, len(shared.items) + 1):
+        report(number / len(shared.items), "")
+    return [shared.results[place] for place in range(len(shared.items))]
+
+
+class _SharedWork(Generic[Item, Result]):
+    """Items that several threads work on, each taking the next; results and errors by their place."""
+
+    def __init__(self, work: Callable[[Item], Result], items: list[Item]) -> None:
+        self.work, self.items = work, items
+        self.results: dict[int, Result] = {}
+        self.errors: dict[int, BaseException] = {}
+        self.done = 0
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def take_next(self) -> bool:
+        """Work on the next item; False when there is none."""
+        with self._lock:
+            place, self._next = self._next, self._next + 1
+        if place >= len(self.items):
+            return False
+        try:
+            result = self.work(self.items[place])
+        except BaseException as error:
+            self.errors[place] = error
+            self.stop()
+            return False
+        with self._lock:
+            self.results[place] = result
+            self.done += 1
+        return True
+
+    def take_part(self) -> None:
+        """Work until there is no item left."""
+        while self.take_next():
+            pass
+
+    def stop(self) -> None:
+        """Let no further item be begun."""
+        with self._lock:
+            self._next = len(self.items)
+
+
+@cache
+def _helpers(process: int) -> ThreadPoolExecutor:
+    """The threads of a process, which a fork does not inherit. A pool for each call takes longer than small work."""
+    return ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores")
 
 
 @cache

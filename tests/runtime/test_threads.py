@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,27 @@ def test_a_report_that_stops_keeps_the_rest_from_being_begun():
     assert reports == [0.01, 0.02]
     assert len(begun) < 50
     assert parallel_map(str, range(3)) == ["0", "1", "2"]
+
+
+def test_an_error_is_raised_and_no_further_item_begun() -> None:
+    begun = []
+
+    def work(item: int) -> int:
+        begun.append(item)
+        time.sleep(0.01)
+        raise ValueError(str(item))
+
+    with pytest.raises(ValueError, match="0"):
+        parallel_map(work, range(100))
+    assert len(begun) < 50
+
+
+def test_work_that_shares_its_own_work_never_waits_for_itself() -> None:
+    def nested(depth: int) -> int:
+        return 1 if not depth else sum(parallel_map(nested, [depth - 1] * 6))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(nested, [3] * 8)) == [6**3] * 8
 
 
 def test_an_item_alone_is_worked_on_here() -> None:

@@ -1,7 +1,7 @@
 """The maps Φ that make plain PCA a kernel method: the cosine map and random Fourier features."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -69,12 +69,15 @@ def draw_orthogonal(m: int, M: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
 def random_fourier(z: Tensor, w0: Tensor, u: Tensor, *, gamma: float) -> Tensor:
     """Random Fourier features sqrt(2/M) cos(sqrt(2γ) w0 z + u) of the kernel exp(-γ ‖a - b‖²).
 
-    z: (..., m); w0: (M, m) standard normal; u: (M,) phases -> (..., M) in z's dtype. √(2γ) is the standard deviation
-    of the frequencies: Fang et al. print N(0, √(2γ) I), which holds only with √(2γ) read as a deviation.
+    z: (..., m); w0: (M, m) standard normal, or half of it for two phases of each; u: (M,) phases -> (..., M) in z's
+    dtype. √(2γ) is the standard deviation of the frequencies: Fang et al. print N(0, √(2γ) I), which holds only with
+    √(2γ) read as a deviation.
     """
     frequencies = w0.to(z.dtype) * math.sqrt(2.0 * gamma)
-    angles = z @ frequencies.T + u.to(z.dtype)
-    return angles.cos_().mul_(math.sqrt(2.0 / len(u)))
+    angles = z @ frequencies.T
+    if len(w0) < len(u):
+        angles = torch.stack([angles, angles], dim=-1).flatten(-2)[..., : len(u)]
+    return (angles + u.to(z.dtype)).cos_().mul_(math.sqrt(2.0 / len(u)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,12 @@ class FeatureMap:
     w0: Tensor | None = None
     u: Tensor | None = None
     gamma: float | None = None
+    _frequencies: Tensor | None = field(init=False, repr=False)  # each once where the draw has it twice
+
+    def __post_init__(self) -> None:
+        w0 = self.w0
+        is_paired = w0 is not None and torch.equal(w0[: len(w0) // 2 * 2 : 2], w0[1::2])
+        object.__setattr__(self, "_frequencies", w0[::2] if w0 is not None and is_paired else w0)
 
     @property
     def D(self) -> int:
@@ -98,9 +107,9 @@ class FeatureMap:
 
     def __call__(self, z: Tensor) -> Tensor:
         mapped = cosine(z) if self.cosine else z
-        if self.w0 is None or self.u is None or self.gamma is None:
+        if self._frequencies is None or self.u is None or self.gamma is None:
             return mapped
-        return random_fourier(mapped, self.w0, self.u, gamma=self.gamma)
+        return random_fourier(mapped, self._frequencies, self.u, gamma=self.gamma)
 
     def matches(self, other: "FeatureMap") -> bool:
         """Whether `other` maps every feature to the same numbers: one width, one γ, one draw."""

@@ -1,6 +1,5 @@
 """Distance of mapped features to the subspace of their leading principal components, for every rank at once."""
 
-import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +11,12 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, require_between
 from inspect_core.detectors.cop_corp.feature_maps import FeatureMap
-from inspect_core.detectors.patch_rows import blocks
+from inspect_core.detectors.patch_rows import score_rows
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.runtime.json_record import FLAG, LARGEST, SMALLEST, WIDTH, Rules, number, or_null
 from inspect_core.runtime.stored import ArraySpec, fourier, subspace
 
-_ROWS = 4096
+_COLUMNS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class KernelPCAMap:
     def sweep(self, x: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
         """The errors for every q of `qs` from one projection: (..., m) -> (len(qs), ...).
 
-        Memory beyond the result is bounded by one block of 4,096 rows. Raises ValueError as `score` does.
+        Memory beyond the result is bounded as by `score_rows`. Raises ValueError as `score` does.
         """
         for q in qs:
             self._require_count(q)
@@ -129,22 +128,27 @@ class KernelPCAMap:
     def _errors(self, x: Tensor | np.ndarray, qs: Sequence[int]) -> Tensor:
         x = as_features(x, name="x", width=self.feature_map.m, dtype=self.components.dtype).to(self.mean.device)
         dimensions = self.components.shape[1]
-        suffix = torch.tensor([dimensions - min(int(q), dimensions) for q in qs], dtype=torch.long, device=x.device)
-        errors = x.new_empty(len(suffix), math.prod(x.shape[:-1]))
-        for place, block in blocks(x, rows=_ROWS):
-            errors[:, place] = self._squared_suffixes(block).index_select(1, suffix).sqrt_().T
-        return errors.view(len(suffix), *x.shape[:-1])
+        used = [min(int(q), dimensions) for q in qs]
+        suffix = torch.tensor([dimensions - q for q in used], dtype=torch.long, device=x.device)
+        least = min(used, default=0)
+        return score_rows(x, lambda block: self._squared_suffixes(block, least).index_select(1, suffix).sqrt_().T)
 
-    def _squared_suffixes(self, block: Tensor) -> Tensor:
-        """(b, r + 1): column j is the squared error with the last j components put back into the residual.
+    def _squared_suffixes(self, block: Tensor, least: int) -> Tensor:
+        """(b, r - least + 1) and more: column j is the squared error with the last j components put back into the
+        residual.
 
         Summed from the smallest component up, in one order for every q. ‖Φ - μ‖² less a prefix sum would lose the
-        small residuals to cancellation in float32.
+        small residuals to cancellation in float32. Components are taken in groups of fixed width, so that the products
+        of a group do not depend on whether those of larger ones are needed.
         """
         centred = self.feature_map(block) - self.mean
-        projected = centred @ self.components
+        dimensions = self.components.shape[1]
+        is_whole = dimensions == len(self.mean)
+        first = least // _COLUMNS * _COLUMNS if is_whole else 0
+        groups = self.components[:, first:].split(_COLUMNS, dim=1)
+        projected = torch.cat([centred @ group for group in groups], dim=-1)
         outside = block.new_zeros(len(block), 1)
-        if self.components.shape[1] < len(self.mean):
+        if not is_whole:
             outside = (centred - projected @ self.components.T).square_().sum(dim=-1, keepdim=True)
         return torch.cat([outside, projected.square_().flip(-1)], dim=-1).cumsum_(-1)
 

@@ -19,7 +19,7 @@ from inspect_core.runtime.threads import parallel_map
 # Entries of the float64 matrices processed at one time on each core: 1.3 MB, for which its cache has room.
 MATRIX_ENTRIES = 160_000
 # Numbers processed at one time for distances, which stay in a core's cache, and the least number of locations.
-SCORED_NUMBERS = 32768
+SCORED_NUMBERS = 25_600
 SCORED_LOCATIONS = 32
 # Rows of L^-1 kept together. A block of rows stops at its last non-zero column, so 20 rows at a time leave out 40 % of
 # the square at k = 100; with fewer the calls cost more than the zeros saved.
@@ -114,11 +114,14 @@ def grid_distances(features: Tensor, mean: Tensor, whitening: Sequence[Tensor], 
     last = prefix_ends(ks, sum(block.shape[-1] for block in whitening)).to(mean.device)
     rows, mean = features.to(mean.device).reshape(n, h * w, m), mean.reshape(h * w, m)
     distances = rows.new_empty(len(last), n, h * w)
-    for here in location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m))):
+
+    def measure(here: slice) -> None:
         centred = (rows[:, here] - mean[here]).transpose(0, 1).contiguous()
         parts = [per_location_product(centred[..., : block.shape[1]], block[here]) for block in whitening]
         squared = torch.cat(parts, dim=-1).square_().cumsum(-1).index_select(-1, last)
         distances[:, :, here] = squared.sqrt_().permute(2, 1, 0)
+
+    parallel_map(measure, location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m))))
     return distances.reshape(len(last), n, h, w).to(features.device)
 
 

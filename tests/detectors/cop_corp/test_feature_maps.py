@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from inspect_core.detectors.cop_corp.feature_maps import (
     cosine,
     cosine_fourier_map,
+    cosine_fourier_map,
     cosine_map,
     draw,
     draw_orthogonal,
@@ -79,6 +80,17 @@ def test_orthogonal_frequencies_have_normal_lengths_and_pairs():
     lengths = np.linalg.norm(w0[::2], axis=1)
     assert abs(np.square(lengths).mean() - 40) < 1
     assert abs(np.square(lengths).std() - np.sqrt(80)) < 1
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+@pytest.mark.parametrize("M", [2, 9, 16])
+def test_the_map_takes_each_frequency_with_its_own_phase(M, orthogonal):
+    x = torch.from_numpy(np.random.default_rng(2).standard_normal((20, 7)))
+    mapped = cosine_fourier_map(7, gamma=0.7, M=M, seed=5, orthogonal=orthogonal)
+    w0, u = (draw_orthogonal if orthogonal else draw)(7, M, seed=5)
+    unit = x.numpy() / np.linalg.norm(x.numpy(), axis=1, keepdims=True)
+    angles = np.sqrt(1.4) * unit @ w0.numpy().T + u.numpy()
+    np.testing.assert_allclose(mapped(x).numpy(), np.sqrt(2 / M) * np.cos(angles), atol=1e-6)
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.1, 0.5])
