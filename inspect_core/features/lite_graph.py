@@ -40,12 +40,13 @@ def write(
     from onnx import TensorProto, helper, numpy_helper
 
     graph = _LiteGraph(tensors, size)
-    graph.weights |= {"mean": 255 * np.array(mean, np.float32), "sd": 255 * np.array(sd, np.float32)}
+    colours = {name: 255 * np.array(values, np.float32) for name, values in (("mean", mean), ("sd", sd))}
+    graph.weights |= {name: values.reshape(-1, 1, 1) for name, values in colours.items()}
     graph.weights |= {"zero": np.zeros((), np.float32), "six": np.full((), 6, np.float32), "places": np.array([2, 3])}
-    graph.add("Cast", [IMAGES], "grey", to=TensorProto.FLOAT)
+    graph.add("Transpose", [IMAGES], "upright", perm=[0, 3, 1, 2])
+    graph.add("Cast", ["upright"], "grey", to=TensorProto.FLOAT)
     graph.add("Sub", ["grey", "mean"], "centred")
-    graph.add("Div", ["centred", "sd"], "scaled")
-    graph.body(graph.add("Transpose", ["scaled"], "input", perm=[0, 3, 1, 2]))
+    graph.body(graph.add("Div", ["centred", "sd"], "input"))
     graph.picture("grey", size)
     if not 0 < len(taps) == len(set(taps) & set(graph.shapes)):
         return None
@@ -115,11 +116,10 @@ class _LiteGraph:
         self._conv(before, "bn2", "_conv_head", "_bn1")
 
     def picture(self, grey: str, size: tuple[int, int]) -> None:
-        """Write the photo itself, from (n, H, W, 3) grey levels."""
+        """Write the photo itself, from (n, 3, H, W) grey levels."""
         self.weights["white"] = np.full((), 255, np.float32)
         squares = [STRIDE, STRIDE]
-        upright = self.add("Transpose", [grey], f"{PICTURE}.upright", perm=[0, 3, 1, 2])
-        means = self.add("AveragePool", [upright], f"{PICTURE}.means", kernel_shape=squares, strides=squares)
+        means = self.add("AveragePool", [grey], f"{PICTURE}.means", kernel_shape=squares, strides=squares)
         self.add("Div", [means, "white"], PICTURE)
         self.shapes[PICTURE] = (BATCH, COLOURS, size[0] // STRIDE, size[1] // STRIDE)
 

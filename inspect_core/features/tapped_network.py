@@ -43,22 +43,23 @@ class TappedNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.network, self.taps, self.classifier = network, taps, classifier
-        self.register_buffer("grey_mean", 255 * torch.tensor(mean), persistent=False)
-        self.register_buffer("grey_sd", 255 * torch.tensor(sd), persistent=False)
+        self.register_buffer("grey_mean", 255 * torch.tensor(mean)[:, None, None], persistent=False)
+        self.register_buffer("grey_sd", 255 * torch.tensor(sd)[:, None, None], persistent=False)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        grey = images.float()
+        # Turned before it is scaled: an exported graph then moves bytes and scales one colour after the other.
+        grey = images.permute(0, 3, 1, 2).float()
         scaled = (grey - self.grey_mean) / self.grey_sd
         maps: dict[str, Tensor] = {}
         if PICTURE in self.taps:
-            maps[PICTURE] = functional.avg_pool2d(grey.permute(0, 3, 1, 2), STRIDE) / 255
+            maps[PICTURE] = functional.avg_pool2d(grey, STRIDE) / 255
         head: list[Tensor] = []
         handles = [self._tap(name, maps) for name in self.taps if name != PICTURE]
         if self.classifier:
             last = self.network.get_submodule(self.classifier)
             handles.append(last.register_forward_pre_hook(lambda _, inputs: head.append(inputs[0].clone())))
         try:
-            logits = self.network(scaled.permute(0, 3, 1, 2))
+            logits = self.network(scaled)
             if self.classifier:
                 head.append(logits)
         except _StopForward:
