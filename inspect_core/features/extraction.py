@@ -216,7 +216,7 @@ class FeatureExtractor:
         whole = [torch.empty((len(pictures), *shape[1:]), device=self.backbone.device) for shape in self.shapes]
 
         def joined(maps: tuple[Tensor, ...], grid: tuple[int, int] = plan.tile_grid) -> tuple[Tensor, ...]:
-            return tuple(self._joined(spec, maps, grid) for spec in self.looks)
+            return self._joined(maps, grid, [1] * len(self.looks))
 
         def see(tiles: np.ndarray) -> Sequence[Tensor]:
             return self.backbone.run(tiles, joined)
@@ -255,11 +255,16 @@ class FeatureExtractor:
         return (placement or self.place(pixels)).render(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(self._joined(spec, maps, self.grid, pool=spec.pool) for spec in self.looks)
+        return self._joined(maps, self.grid, [spec.pool for spec in self.looks])
 
-    def _joined(
-        self, spec: PatchFeatureSpec, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1
-    ) -> Tensor:
+    def _joined(self, maps: tuple[Tensor, ...], grid: tuple[int, int], pools: Iterable[int]) -> tuple[Tensor, ...]:
+        """The features of each look; those that see the same share one tensor."""
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        spec_maps = [by_tap[tap] for tap in spec.taps]
-        return join_taps(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest_upsampling)
+        joined: dict[str, Tensor] = {}
+        for spec, pool in zip(self.looks, pools, strict=True):
+            if spec.digest not in joined:
+                spec_maps = [by_tap[tap] for tap in spec.taps]
+                joined[spec.digest] = join_taps(
+                    spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest_upsampling
+                )
+        return tuple(joined[spec.digest] for spec in self.looks)
