@@ -65,14 +65,15 @@ def measure_quality(pixels: np.ndarray, photo: np.ndarray | None = None) -> Phot
     """The quality of a photo, (H, W, 3) uint8 RGB, as the network sees it; photo: as taken."""
     setup = None if photo is None else measure_setup(pixels, photo)
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
-    black, white = float((grey <= DARKEST).mean()), float((grey >= BRIGHTEST).mean())
+    black, white = (np.count_nonzero(clipped) / grey.size for clipped in (grey <= DARKEST, grey >= BRIGHTEST))
     if (longest := max(grey.shape)) > LONGEST:
         grey = cv2.resize(grey, None, fx=LONGEST / longest, fy=LONGEST / longest, interpolation=cv2.INTER_AREA)
     smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise must not count as sharpness
     slopes = [cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1))]
     slope = math.hypot(*(float(cv2.norm(gradient)) for gradient in slopes)) / math.sqrt(grey.size)
-    sharpness = float(cv2.Laplacian(smooth, cv2.CV_32F).std()) / max(slope, _FAINTEST)
-    return PhotoQuality(_noise(grey), sharpness, float(grey.mean()), black, white, setup)
+    _, curvature = cv2.meanStdDev(cv2.Laplacian(smooth, cv2.CV_32F))
+    sharpness = float(curvature[0, 0]) / max(slope, _FAINTEST)
+    return PhotoQuality(_noise(grey), sharpness, cv2.mean(grey)[0], black, white, setup)
 
 
 def noise_as_read(spread: float, photo: tuple[int, int], size: tuple[int, int]) -> float:

@@ -99,7 +99,7 @@ def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
     """How a photo was taken. picture: (h, w, 3) uint8 RGB, as placed, at the size of the network's input; photo:
     (H, W, 3), as taken.
     """
-    red, green, blue = np.maximum(picture.reshape(-1, 3).mean(axis=0, dtype=np.float64), 1.0)
+    red, green, blue = (max(level, 1.0) for level in cv2.mean(picture)[:3])
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     layout = cv2.resize(grey, (LAYOUT, LAYOUT), interpolation=cv2.INTER_AREA)
     colours = math.log(red / green), math.log(blue / green)
@@ -116,7 +116,7 @@ def _slopes(grey: np.ndarray) -> tuple[float, ...]:
     middle = squares[top : height - top, left : width - left]
     # A mean sees the edges of an even part, a median is not deceived by the edge of what covers a rough one; every
     # other pixel suffices for it, since they are smoothed.
-    means = squares.mean(), min(half.mean() for half in halves), middle.mean()
+    means = _mean(squares), min(map(_mean, halves)), _mean(middle)
     medians = min(np.median(half[::2, ::2]) for half in halves), np.median(middle[::2, ::2])
     return tuple(math.sqrt(float(square)) for square in (*means, *medians))
 
@@ -125,7 +125,7 @@ def _drag(grey: np.ndarray) -> tuple[float, float]:
     smooth = cv2.GaussianBlur(grey, (0, 0), 1.0)
     xx, yy, xy = (cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 4) for way in ((2, 0), (0, 2), (1, 1)))
     curves = xx, yy, (xx + yy) / 2 + xy, (xx + yy) / 2 - xy
-    across, down, falling, rising = (math.sqrt(float((curve * curve).mean())) + 0.05 for curve in curves)
+    across, down, falling, rising = (cv2.norm(curve) / math.sqrt(grey.size) + 0.05 for curve in curves)
     return math.log(across / down), math.log(falling / rising)
 
 
@@ -138,12 +138,20 @@ def _blocks(photo: np.ndarray) -> float:
     part = np.ascontiguousarray(photo[top : top + _MEASURED, left : left + _MEASURED])
     grey = cv2.cvtColor(part, cv2.COLOR_RGB2GRAY).astype(np.float32)
     border, within = [], []
-    for lines in (grey, grey.T):
-        steps = np.minimum(np.abs(np.diff(lines, axis=1)), _FAINT).mean(axis=0)
+    for axis, (lines, next_lines) in enumerate(((grey[:, :-1], grey[:, 1:]), (grey[:-1], grey[1:]))):
+        if not lines.size:
+            continue
+        faint = np.minimum(cv2.absdiff(next_lines, lines), np.float32(_FAINT))
+        steps = cv2.reduce(faint, axis, cv2.REDUCE_AVG).ravel()
         place = np.arange(len(steps)) % _BLOCK
         border += steps[place == _BLOCK - 1].tolist()
         within += steps[np.isin(place, _WITHIN)].tolist()
     return math.log((np.mean(border) + 0.1) / (np.mean(within) + 0.1)) if border and within else 0.0
+
+
+def _mean(values: np.ndarray) -> float:
+    """Of float32 values, (h, w), summed in float64; by OpenCV, in a third of NumPy's time."""
+    return cv2.mean(values)[0]
 
 
 _NUMBER = FieldRule("a number", is_number)
