@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from inspect_core.detectors.cop_corp.feature_maps import (
     cosine,
     cosine_fourier_map,
-    cosine_fourier_map,
     cosine_map,
     draw,
     draw_orthogonal,
