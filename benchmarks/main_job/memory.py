@@ -22,6 +22,7 @@ from inspect_core.datasets.grouping import ungrouped
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.runtime import workspace
+from inspect_core.runtime.process_settings import set_up_process
 from inspect_core.tuning.product_check_training import train_product_check
 
 QUALITY = 90
@@ -103,6 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     setting = QUICK if options.quick else Setting()
     warnings.simplefilter("ignore", UserWarning)
+    set_up_process()
     print(json.dumps(teach(options.folder, setting)))
 
 

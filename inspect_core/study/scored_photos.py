@@ -371,12 +371,12 @@ class ScoredPhotos:
         """(n, m) the largest values of the maps at these positions, largest first."""
         count = largest_area(self.size)
         errors = self._joined(positions, stops)
-        rows = [np.zeros((0, count), np.float32)]
+        largest = np.empty((len(errors), count), np.float32)
         block = max(1, BLOCK_PIXELS // math.prod(self.size))
         for i in range(0, len(errors), block):
             maps = self._in_pixels(errors[i : i + block], positions[i : i + block])
-            rows.append(largest_values(maps, count))
-        return np.concatenate(rows)
+            largest[i : i + block] = largest_values(maps, count)
+        return largest
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """(stop of each view, area) at these values, by default at those to begin with."""
