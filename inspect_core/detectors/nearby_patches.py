@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from inspect_core.detectors.checks import as_features, require_samples
+from inspect_core.detectors.cop_corp.covariance import MappedCovariance
+from inspect_core.detectors.cop_corp.feature_maps import identity_map
 from inspect_core.runtime.json_record import whole
 from inspect_core.runtime.stored import Stored, floats, unit
 from inspect_core.runtime.threads import parallel_map
@@ -74,18 +76,13 @@ class NearbyPatches(Stored):
 def fit(patches: Tensor, *, components: int, reach: int) -> NearbyPatches:
     """The detector of good photos (n, h, w, k): their patches in so many principal components, or in all.
 
-    Eigenvectors of the covariance of all patches in float64, the largest first. Raises ValueError for non-finite
-    patches and for none.
+    Eigenvectors of the covariance of all patches (`MappedCovariance`), the largest first. Raises ValueError for
+    non-finite patches and for none.
     """
     patches = as_features(patches, name="patches")
     require_samples(patches, name="patches")
-    rows = patches.reshape(-1, patches.shape[-1])
-    mean = rows.double().mean(0)
-    scatter = torch.zeros(len(mean), len(mean), dtype=torch.float64, device=rows.device)
-    for photo in patches:  # so that the centred patches of one photo alone exist in float64
-        centred = photo.reshape(-1, len(mean)).double() - mean
-        scatter += centred.T @ centred
-    _, axes = torch.linalg.eigh(scatter)
+    mean, covariance = MappedCovariance(identity_map(patches.shape[-1])).update(patches).moments()
+    _, axes = torch.linalg.eigh(covariance)
     basis = axes.flip(-1)[:, :components].float().contiguous()
     bank = ((patches - mean.float()) @ basis).permute(1, 2, 0, 3).contiguous()
     return NearbyPatches(mean.float(), basis, bank, reach)

@@ -90,14 +90,18 @@ class MappedCovariance:
         _warn_of_samples(self.count, rank=len(model.eigenvalues))
         return model.to(self.dtype)
 
-    def _decompose(self, explained_variance: float) -> KernelPCAMap:
+    def moments(self) -> tuple[Tensor, Tensor]:
+        """The mean (D,) and the covariance (D, D) of everything seen so far, float64."""
         offset = self._sum / self.count
-        covariance = self._products / self.count - torch.outer(offset, offset)
+        return self._shift.double() + offset, self._products / self.count - torch.outer(offset, offset)
+
+    def _decompose(self, explained_variance: float) -> KernelPCAMap:
+        mean, covariance = self.moments()
         eigenvalues, vectors = torch.linalg.eigh(covariance)
         rank = min(len(eigenvalues), self.count - 1)
         return _assemble(
             self.feature_map,
-            mean=self._shift.double() + offset,
+            mean=mean,
             components=vectors.flip(-1)[:, :rank],
             eigenvalues=eigenvalues.flip(-1)[:rank].clamp(min=0.0),
             explained_variance=explained_variance,
