@@ -17,7 +17,7 @@ from benchmarks import measure
 from benchmarks.main_job import batch, budgets, inspection, memory, moving, setting, start, teaching
 from benchmarks.main_job.budgets import Row
 from benchmarks.main_job.setting import QUICK
-from benchmarks.measure import Others, in_own_process, own_peak_mb, spread, timed, write
+from benchmarks.measure import Others, in_own_process, machine, own_peak_mb, spread, timed, write
 
 SCRIPTS = sorted(
     f"{path.parent.name}.{path.stem}"
@@ -125,6 +125,16 @@ def test_the_table_judges_medians_against_budgets():
     assert fit == "| a fit | 1.5 (1.5 to 1.5) s | 1 s | **missed**, 1.5 × the budget |"
     assert growth == "| growth | not measured | 5 % | |"
     assert rate == "| extraction | 40 (40 to 40) photos/s |  |  |"
+
+
+def test_budgets_of_time_grow_with_the_pace_of_the_machine():
+    slow = {name: {**result, "machine": MACHINE | {"network_ms": 18.0}} for name, result in RESULTS.items()}
+    move, fit, _, rate = budgets.table(slow, ROWS).splitlines()[2:6]
+    assert move == "| a move | 12 (10 to 20) ms | 300 ms | met |"
+    assert fit == "| a fit | 1.5 (1.5 to 1.5) s | 2 s | met |"
+    assert rate == "| extraction | 40 (40 to 40) photos/s |  |  |"
+    assert "others" not in machine()
+    assert machine()["network_ms"] > 0
 
 
 def test_table_names_the_machine_and_marks_busy_figures():

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import RESULTS
+from benchmarks.measure import PACED_BY, RESULTS
 from inspect_core.methods.registry import LOOSE
+from inspect_core.study.time_estimates import RUN_THERE
 
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 LOUPE = "Loupe, localized Mahalanobis, tolerances off"
 """The contender of the race that does what PaDiM does."""
+TIMES = ("ms", "s", "min")
+"""Units in which a budget grows with the pace of the machine."""
 BUSY = 0.1
 """Share of the cores taken by others above which a figure is marked: it may be too slow by that much and more."""
 
@@ -20,7 +23,8 @@ class Row:
     """One line of the table.
 
     what: in words; result and figure: the file and the path of keys in it; unit: as shown; budget: the most it may be,
-    in that unit, None where there is none; per: how many of the figure's own units make one of `unit`.
+    in that unit, None where there is none, and one of time on a machine of pace 1; per: how many of the figure's own
+    units make one of `unit`.
     """
 
     what: str
@@ -128,13 +132,15 @@ def table(results: Mapping[str, dict], rows: Iterable[Row] = ROWS) -> str:
     lines = ["| what | measured: median (least to largest) | budget | |", "| --- | --- | --- | --- |"]
     for row in rows:
         measured = _measured(results.get(row.result), row)
-        budget = "" if row.budget is None else f"{row.budget:g} {row.unit}"
         if measured is None:
-            lines.append(f"| {row.what} | not measured | {budget} | |")
+            words = "" if row.budget is None else f"{row.budget:g} {row.unit}"
+            lines.append(f"| {row.what} | not measured | {words} | |")
             continue
         median, rest = measured
         mark = _busy_mark(results[row.result])
-        lines.append(f"| {row.what} | {_figure(median)}{rest} {row.unit}{mark} | {budget} | {_verdict(row, median)} |")
+        most = _budget(row, results[row.result])
+        budget = "" if most is None else f"{_figure(most)} {row.unit}"
+        lines.append(f"| {row.what} | {_figure(median)}{rest} {row.unit}{mark} | {budget} | {_verdict(median, most)} |")
     return "\n".join([*lines, "", *_machines(results)])
 
 
@@ -163,10 +169,23 @@ def _measured(result: dict | None, row: Row) -> tuple[float, str] | None:
     return median, f" ({_figure(least)} to {_figure(largest)})"
 
 
-def _verdict(row: Row, median: float) -> str:
-    if row.budget is None:
+def pace(result: dict) -> float:
+    """By how much the network was slower when a result was measured than on the machine that times are stated for; 1
+    where nothing is known of it.
+    """
+    there = 1000 * RUN_THERE[PACED_BY]
+    return (result["machine"].get("network_ms") or there) / there
+
+
+def _budget(row: Row, result: dict) -> float | None:
+    """The most that a figure may be on the machine of its result."""
+    return row.budget if row.budget is None or row.unit not in TIMES else row.budget * pace(result)
+
+
+def _verdict(median: float, budget: float | None) -> str:
+    if budget is None:
         return ""
-    return "met" if median <= row.budget else f"**missed**, {_figure(median / row.budget)} × the budget"
+    return "met" if median <= budget else f"**missed**, {_figure(median / budget)} × the budget"
 
 
 def _busy_mark(result: dict) -> str:
