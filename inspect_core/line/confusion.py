@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspect_core.datasets.dataset import GOOD
-from inspect_core.datasets.folders import labels_at, resolved
+from inspect_core.datasets.folders import labels_at
 from inspect_core.datasets.photo_labels import NONE, UnclearLabels
+from inspect_core.datasets.photo_tree import resolved
 from inspect_core.inspection import Inspection
 from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_sentence

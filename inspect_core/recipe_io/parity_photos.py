@@ -6,9 +6,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from inspect_core.datasets.dataset import CALIBRATION, TEST, ScanError
-from inspect_core.datasets.folders import PhotoTree, resolve_allowed_path
 from inspect_core.datasets.listing import photos_in
 from inspect_core.datasets.photo_labels import NAMES
+from inspect_core.datasets.photo_tree import PhotoTree, resolve_allowed_path
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.recipe import Recipe

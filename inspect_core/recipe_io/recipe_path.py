@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from inspect_core.datasets.folders import top_folder
+from inspect_core.datasets.photo_tree import top_folder
 from inspect_core.methods.registry import FIELDS
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder

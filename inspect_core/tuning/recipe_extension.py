@@ -14,7 +14,7 @@ import numpy as np
 
 from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.datasets.dataset import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile
-from inspect_core.datasets.folders import resolved
+from inspect_core.datasets.photo_tree import resolved
 from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import ImageError, read

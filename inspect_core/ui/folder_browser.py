@@ -8,8 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from inspect_core.datasets.folders import resolve_allowed_path
 from inspect_core.datasets.listing import is_clutter_or_masks, is_image, walk
+from inspect_core.datasets.photo_tree import resolve_allowed_path
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import preferences, shell

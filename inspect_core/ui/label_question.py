@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core.datasets.dataset import ScanError
-from inspect_core.datasets.folders import PhotoTree
 from inspect_core.datasets.photo_labels import UnclearLabels
+from inspect_core.datasets.photo_tree import PhotoTree
 from inspect_core.runtime import workspace
 from inspect_core.ui import contact_sheet, shell
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from inspect_core.datasets.dataset import CALIBRATION, PhotoFile
-from inspect_core.datasets.folders import resolve_allowed_path
+from inspect_core.datasets.photo_tree import resolve_allowed_path
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import NotLocated

@@ -11,10 +11,10 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.datasets.folders import MAX_FILES, is_within, resolve_allowed_path, top_folder
 from inspect_core.datasets.listing import walk
 from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.formats import suffixes
+from inspect_core.datasets.photo_tree import MAX_FILES, is_within, resolve_allowed_path, top_folder
 from inspect_core.datasets.unread_files import TABLES, TEXTS
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace

@@ -10,8 +10,9 @@ import pytest
 from PIL import Image
 
 from inspect_core.datasets.dataset import ScanError
-from inspect_core.datasets.folders import resolve_allowed_path, scan, split
+from inspect_core.datasets.folders import scan, split
 from inspect_core.datasets.listing import photos_in
+from inspect_core.datasets.photo_tree import resolve_allowed_path
 
 
 def picture(seed):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from inspect_core.cli import commands
 from inspect_core.datasets.dataset import ScanError
-from inspect_core.datasets.folders import resolve_allowed_path, scan
+from inspect_core.datasets.folders import scan
 from inspect_core.datasets.listing import MAX_DEPTH, photos_in
+from inspect_core.datasets.photo_tree import resolve_allowed_path
 from inspect_core.features.weights_files import read_weights
 from inspect_core.methods import fitted_method
 from inspect_core.recipe_format.recipe_package import RecipeError

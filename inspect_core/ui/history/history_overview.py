@@ -7,7 +7,7 @@ import streamlit as st
 from PIL import Image
 
 from inspect_core.audit.inspections import NOTCH, LoggedInspection, counts, defect_types, verdicts_at_limits
-from inspect_core.datasets.folders import resolve_allowed_path
+from inspect_core.datasets.photo_tree import resolve_allowed_path
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.line.common_cause import common_causes

@@ -11,8 +11,9 @@ from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.entry import RELABELLED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.datasets.dataset import GOOD, ScanError
-from inspect_core.datasets.folders import labels_at, resolve_allowed_path, resolved
+from inspect_core.datasets.folders import labels_at
 from inspect_core.datasets.listing import photos_in
+from inspect_core.datasets.photo_tree import resolve_allowed_path, resolved
 from inspect_core.features.store import feature_store
 from inspect_core.images import heatmap
 from inspect_core.images.depth import Depth
