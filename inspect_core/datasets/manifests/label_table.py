@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from inspect_core.datasets.dataset import GOOD
@@ -148,52 +149,63 @@ def _photo_columns(file: ListFile, rows: TableRows) -> Counter[int]:
 
 def _columns(file: ListFile, rows: TableRows) -> tuple[list[str], TableRows, _Columns]:
     """The header, [] without one, the other rows, and which column is what. Raises ManifestError as `read`."""
-    named = list(map(_key, rows[0][1])) if rows else []
     photos = _photo_columns(file, rows)
     if not photos:
         reason = "no column contains photo names"
         raise ManifestError("the file", reason, "give it a column of file names and of labels")
+    first = rows[0][1]
+    at = _photo_column(photos, list(map(_key, first)))
+    header = [] if at < len(first) and is_image(first[at]) else first
+    body = rows[1:] if header else rows
+    cells = {
+        column: [row[column] for _, row in body if column < len(row)]
+        for column in range(max(len(row) for _, row in rows))
+        if column != at
+    }
+    names = {column: _key(name) for column, name in enumerate(header) if column in cells}
+    if header:
+        split, mask, product = (_first_named(names, words) for words in (SPLITS, MASKS, PRODUCTS))
+    else:
+        product = None
+        mask = next((column for column in cells if column in photos), None)
+        split = next((column for column in cells if all(map(side_of, cells[column])) and column != mask), None)
+    free = {column: of_column for column, of_column in cells.items() if column not in (split, mask, product)}
+    labels, flag = _label_columns(file, free, names)
+    if not labels:
+        reason = f"cannot tell which of its {len(cells) + 1} columns contains the label"
+        raise ManifestError(rows[0][0], reason, "add a header line with the column names file and label")
+    return header, body, _Columns(at, labels, flag, split, mask, product)
+
+
+def _photo_column(photos: Mapping[int, int], named: Sequence[str]) -> int:
+    """The column of the photos among those of names of photos, given how many each has: not that of their masks."""
     masks = {column for column in photos if column < len(named) and named[column] in MASKS}
     candidates = {column: count for column, count in photos.items() if column not in masks} or photos
     by_name = [column for column in candidates if column < len(named) and named[column] in FILES]
-    at = min(by_name) if by_name else min(candidates, key=lambda column: (-candidates[column], column))
-    first = rows[0][1]
-    header = [] if at < len(first) and is_image(first[at]) else first
-    body = rows[1:] if header else rows
-    count = max(len(row) for _, row in rows)
+    return min(by_name) if by_name else min(candidates, key=lambda column: (-candidates[column], column))
 
-    def named_as(words: frozenset[str]) -> list[int]:
-        return [column for column, word in enumerate(named) if header and word in words and column != at]
 
-    split, mask, product = (next(iter(named_as(words)), None) for words in (SPLITS, MASKS, PRODUCTS))
-    if not header:
-        others = [column for column in range(count) if column != at]
-        mask = next((column for column in others if column in photos), None)
-        cells = {column: [row[column] for _, row in body if column < len(row)] for column in others}
-        split = next((column for column in others if all(map(side_of, cells[column])) and column != mask), None)
-    used = {at, split, mask, product}
-    labels = [column for column in named_as(LABELS) if column not in used]
-    labels = labels or [column for column in range(count) if column not in used]
-    flags = [column for column in labels if header and named[column] in DEFECTIVE | GOOD_COLUMNS]
+def _first_named(names: Mapping[int, str], words: frozenset[str]) -> int | None:
+    return next((column for column, name in names.items() if name in words), None)
+
+
+def _label_columns(
+    file: ListFile, cells: Mapping[int, Sequence[str]], names: Mapping[int, str]
+) -> tuple[tuple[int, ...], int | None]:
+    """The column of labels, several where each class has one, none where it cannot be told; and that which says whether
+    there is a defect at all. cells: of the columns that may be; names: of those with a header.
+    """
+    labels = [column for column in cells if names.get(column) in LABELS] or list(cells)
+    flags = [column for column in labels if names.get(column) in DEFECTIVE | GOOD_COLUMNS]
     flag = None
     if len(labels) == 2 and len(flags) == 1:
         flag = flags[0]
         labels.remove(flag)
     if len(labels) != 1:
-        cells = {column: [row[column] for _, row in body if column < len(row)] for column in range(count)}
-        labels = [column for column in cells if column not in used and all(map(_is_verdict, cells[column]))]
-    rest = [column for column in range(count) if column not in used]
-    if header and _are_classes(file, [named[column] for column in rest if column < len(named)], _cells(body, rest)):
-        labels, flag = rest, None
-    elif len(labels) != 1:
-        reason = f"cannot tell which of its {count} columns contains the label"
-        raise ManifestError(rows[0][0], reason, "add a header line with the column names file and label")
-    return header, body, _Columns(at, tuple(labels), flag, split, mask, product)
-
-
-def _cells(rows: TableRows, columns: Sequence[int]) -> set[str]:
-    """All that stands in some columns."""
-    return {row[column] for _, row in rows for column in columns if column < len(row)}
+        labels = [column for column in cells if all(map(_is_verdict, cells[column]))]
+    if names and _are_classes(file, [names[column] for column in cells if column in names], {*chain(*cells.values())}):
+        return tuple(cells), None
+    return (tuple(labels) if len(labels) == 1 else ()), flag
 
 
 def _are_classes(file: ListFile, names: Sequence[str], cells: Collection[str]) -> bool:
