@@ -1,7 +1,7 @@
 """Threads: one for each sum, as many as there are cores for work that shares no sum.
 
 The last bits of a sum may depend on the number of threads that share it. So NumPy, SciPy and torch have one thread
-each; the cores share whole photos, and the outputs of each layer of the network.
+each; the cores share whole photos, the places or rows of one, and the outputs of each layer of the network.
 """
 
 import os
