@@ -65,7 +65,7 @@ def measure_quality(pixels: np.ndarray, photo: np.ndarray | None = None) -> Phot
     """The quality of a photo, (H, W, 3) uint8 RGB, as the network sees it; photo: as taken."""
     setup = None if photo is None else measure_setup(pixels, photo)
     grey = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
-    black, white = (np.count_nonzero(clipped) / grey.size for clipped in (grey <= DARKEST, grey >= BRIGHTEST))
+    black, white = (float(np.count_nonzero(out)) / grey.size for out in (grey <= DARKEST, grey >= BRIGHTEST))
     if (longest := max(grey.shape)) > LONGEST:
         grey = cv2.resize(grey, None, fx=LONGEST / longest, fy=LONGEST / longest, interpolation=cv2.INTER_AREA)
     smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 1.0)  # noise must not count as sharpness

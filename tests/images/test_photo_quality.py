@@ -10,6 +10,7 @@ from inspect_core.images.photo_quality import (
     BLUR,
     DEVIATION_SEPARATOR,
     EXPOSURE,
+    PhotoQuality,
     QualityRange,
     find_outliers,
     measure_quality,
@@ -17,6 +18,8 @@ from inspect_core.images.photo_quality import (
 )
 from inspect_core.images.photo_quality import FEWEST_COMPARED as FEWEST
 from inspect_core.images.photo_reader import squash
+from inspect_core.images.photo_setup import PhotoSetup
+from inspect_core.runtime.serialisation import pack, unpack
 
 SIZE = 160
 
@@ -118,3 +121,8 @@ def test_harmless_differences_do_not_stand_out():
     numbers[7] = 3.3
     assert robust_z_scores(numbers, least=0.1)[7] < photo_quality.STANDS_OUT
     assert robust_z_scores(numbers, least=0.01)[7] > photo_quality.STANDS_OUT
+
+
+def test_what_is_measured_comes_back_from_another_process():
+    measured = measure_quality(photo(3), photo(3))
+    assert unpack(pack(measured), (PhotoQuality, PhotoSetup)) == measured
