@@ -7,7 +7,7 @@ each; the cores share whole photos, the places or rows of one, and the outputs o
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -47,12 +47,12 @@ def parallel_map(
 ) -> list[Result]:
     """work(item) of each item, in their order, as many at a time as there are cores; they share no sum.
 
-    The caller works too, and waits for none that another has not begun: `work` may itself call this. `report` hears
-    from the caller's thread each share that is done, without words; whatever it raises keeps further items from being
-    begun, as does what `work` raises.
+    The caller works too, helped by threads that are idle: `work` may itself call this. `report` hears from the caller's
+    thread each share that is done, without words; whatever it raises keeps further items from being begun, as does what
+    `work` raises.
     """
     shared = _SharedWork(work, list(items))
-    helpers = [_helpers(os.getpid()).submit(shared.take_part) for _ in range(min(len(shared.items), cores()) - 1)]
+    helping = _helpers(os.getpid()).help(shared.take_part, min(len(shared.items), cores()) - 1)
     reported = 0
     try:
         while shared.take_next():
@@ -61,9 +61,8 @@ def parallel_map(
                 report(reported / len(shared.items), "")
     finally:
         shared.stop()
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        for helper in helping:
+            helper.result()
     if shared.errors:
         raise shared.errors[min(shared.errors)]
     for number in range(reported + 1, len(shared.items) + 1):
@@ -110,10 +109,32 @@ class _SharedWork(Generic[Item, Result]):
             self._next = len(self.items)
 
 
+class _Helpers:
+    """Threads that help callers. None waits in a line for one, which would keep its photos in memory meanwhile."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="loupe-cores")
+        self._idle = threading.Semaphore(count)
+
+    def help(self, work: Callable[[], None], most: int) -> list[Future[None]]:
+        """Begin `work` in each of at most so many threads that are idle."""
+
+        def helped() -> None:
+            try:
+                work()
+            finally:
+                self._idle.release()
+
+        helping: list[Future[None]] = []
+        while len(helping) < most and self._idle.acquire(blocking=False):
+            helping.append(self._pool.submit(helped))
+        return helping
+
+
 @cache
-def _helpers(process: int) -> ThreadPoolExecutor:
-    """The threads of a process, which a fork does not inherit. A pool for each call takes longer than small work."""
-    return ThreadPoolExecutor(cores(), thread_name_prefix="loupe-cores")
+def _helpers(process: int) -> _Helpers:
+    """Those of a process, since a fork inherits none. A pool for each call would take longer than small work."""
+    return _Helpers(max(1, cores() - 1))
 
 
 @cache

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
+from inspect_core.runtime import threads
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.runtime.threads import parallel_map
 
@@ -65,6 +67,32 @@ def test_an_error_is_raised_and_no_further_item_begun() -> None:
     assert len(begun) < 50
 
 
+@pytest.fixture
+def four_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads that help, on a machine with one core too."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    threads._helpers.cache_clear()
+    yield
+    threads._helpers.cache_clear()
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_nobody_waits_in_a_line_for_a_thread_that_helps() -> None:
+    held = threading.Event()
+    helping = threads._helpers(os.getpid()).help(held.wait, 10)
+    assert len(helping) == 3
+    assert parallel_map(lambda item: threading.current_thread(), range(4)) == [threading.current_thread()] * 4
+    held.set()
+    wait(helping)
+    assert len({thread.name for thread in parallel_map(lambda item: slept(0.05), range(8))}) == 4
+
+
+def slept(seconds: float) -> threading.Thread:
+    time.sleep(seconds)
+    return threading.current_thread()
+
+
+@pytest.mark.usefixtures("four_cores")
 def test_work_that_shares_its_own_work_never_waits_for_itself() -> None:
     def nested(depth: int) -> int:
         return 1 if not depth else sum(parallel_map(nested, [depth - 1] * 6))
@@ -75,5 +103,5 @@ def test_work_that_shares_its_own_work_never_waits_for_itself() -> None:
 
 def test_an_item_alone_is_worked_on_here() -> None:
     heard = []
-    threads = parallel_map(lambda item: threading.current_thread(), [1], lambda share, words: heard.append(share))
-    assert (threads, heard) == ([threading.current_thread()], [1.0])
+    at_work = parallel_map(lambda item: threading.current_thread(), [1], lambda share, words: heard.append(share))
+    assert (at_work, heard) == ([threading.current_thread()], [1.0])
