@@ -78,11 +78,11 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("four_cores")
 def test_nobody_waits_in_a_line_for_a_thread_that_helps() -> None:
-    held = threading.Event()
-    helping = threads._helpers(os.getpid()).help(held.wait, 10)
+    ended = threading.Event()
+    helping = threads._helpers(os.getpid()).help(ended.wait, 10)
     assert len(helping) == 3
     assert parallel_map(lambda item: threading.current_thread(), range(4)) == [threading.current_thread()] * 4
-    held.set()
+    ended.set()
     wait(helping)
     assert len({thread.name for thread in parallel_map(lambda item: slept(0.05), range(8))}) == 4
 
