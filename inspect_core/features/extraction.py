@@ -176,6 +176,16 @@ class FeatureExtractor:
         return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes), self.tiles)
 
     @cached_property
+    def _distinct(self) -> tuple[PatchFeatureSpec, ...]:
+        """The looks, each once: several detectors may see the same."""
+        return tuple({spec.digest: spec for spec in self.looks}.values())
+
+    def _of_looks(self, features: Iterable[Tensor]) -> tuple[Tensor, ...]:
+        """The features of each look, given those of each that is distinct."""
+        by_digest = {spec.digest: values for spec, values in zip(self._distinct, features, strict=True)}
+        return tuple(by_digest[spec.digest] for spec in self.looks)
+
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """For each look a digest of everything that determines its features: the key of stored ones."""
         backbone = self.backbone
@@ -212,18 +222,22 @@ class FeatureExtractor:
         beside the cut.
         """
         if (plan := self.tiles) is None:
-            return self.backbone.run(np.stack(pictures), self._join)
-        whole = [torch.empty((len(pictures), *shape[1:]), device=self.backbone.device) for shape in self.shapes]
+            return self._of_looks(self.backbone.run(np.stack(pictures), self._join))
+        shapes = dict(zip((spec.digest for spec in self.looks), self.shapes, strict=True))
+        whole = [
+            torch.empty((len(pictures), *shapes[spec.digest][1:]), device=self.backbone.device)
+            for spec in self._distinct
+        ]
 
         def joined(maps: tuple[Tensor, ...], grid: tuple[int, int] = plan.tile_grid) -> tuple[Tensor, ...]:
-            return self._joined(maps, grid, [1] * len(self.looks))
+            return tuple(self._joined(spec, maps, grid) for spec in self._distinct)
 
         def see(tiles: np.ndarray) -> Sequence[Tensor]:
             return self.backbone.run(tiles, joined)
 
         plan.fill(whole, pictures, see, at_once=self.backbone.at_once)
-        return tuple(
-            average_neighbours(cells, spec.pool).contiguous() for spec, cells in zip(self.looks, whole, strict=True)
+        return self._of_looks(
+            average_neighbours(cells, spec.pool).contiguous() for spec, cells in zip(self._distinct, whole, strict=True)
         )
 
     def describe(
@@ -244,7 +258,7 @@ class FeatureExtractor:
             return *self._join(tuple(maps)), embeddings, logits
 
         *features, embeddings, logits = self.backbone.run(np.stack(pictures), joined, head=True)
-        return tuple(features), embeddings.cpu().numpy(), logits.cpu().numpy()
+        return self._of_looks(features), embeddings.cpu().numpy(), logits.cpu().numpy()
 
     def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
         """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; else as `features`."""
@@ -255,16 +269,11 @@ class FeatureExtractor:
         return (placement or self.place(pixels)).render(pixels, self.backbone.size)
 
     def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return self._joined(maps, self.grid, [spec.pool for spec in self.looks])
+        return tuple(self._joined(spec, maps, self.grid, pool=spec.pool) for spec in self._distinct)
 
-    def _joined(self, maps: tuple[Tensor, ...], grid: tuple[int, int], pools: Iterable[int]) -> tuple[Tensor, ...]:
-        """The features of each look; those that see the same share one tensor."""
+    def _joined(
+        self, spec: PatchFeatureSpec, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1
+    ) -> Tensor:
         by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        joined: dict[str, Tensor] = {}
-        for spec, pool in zip(self.looks, pools, strict=True):
-            if spec.digest not in joined:
-                spec_maps = [by_tap[tap] for tap in spec.taps]
-                joined[spec.digest] = join_taps(
-                    spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest_upsampling
-                )
-        return tuple(joined[spec.digest] for spec in self.looks)
+        spec_maps = [by_tap[tap] for tap in spec.taps]
+        return join_taps(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest_upsampling)

@@ -292,13 +292,13 @@ class PhotoFeatures:
 
     def _from_store(self, digest: str) -> Features | None:
         """`stored` in the memory of this machine."""
-        arrays = []
-        for key, shape in zip(self.extractor.keys, self.extractor.shapes, strict=True):
+        arrays: dict[str, Tensor] = {}
+        for key, shape in dict(zip(self.extractor.keys, self.extractor.shapes, strict=True)).items():
             stored = self.store.get(f"{digest}-{key}", shape)
             if stored is None:
                 return None
-            arrays.append(torch.from_numpy(stored))
-        return tuple(arrays)
+            arrays[key] = torch.from_numpy(stored)
+        return tuple(arrays[key] for key in self.extractor.keys)
 
 
 def _joined(photos: Iterable[Features | None]) -> list[Tensor]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.features.extraction import Crop, embed, embeddings_of, rows_of
+from inspect_core.features.extraction import Crop, FeatureExtractor, PatchFeatureSpec, embed, embeddings_of, rows_of
 from inspect_core.features.store import FeatureStore
 
 
@@ -43,3 +43,13 @@ def test_photos_of_a_batch_begin_where_a_photo_alone_does():
     rows = rows_of([torch.arange(5 * 3 * 7 * 3, dtype=torch.float32).reshape(5, 3, 7, 3)])
     assert [int(features[0, 0, 0, 0]) for (features,) in rows] == [0, 63, 126, 189, 252]
     assert all(features.data_ptr() % 64 == 0 for (features,) in rows)
+
+
+def test_views_that_see_the_same_share_their_features(small_backbone, pixels):
+    first, *others = small_backbone.taps
+    looks = PatchFeatureSpec((first,), pool=3), PatchFeatureSpec((first, *others)), PatchFeatureSpec((first,), pool=3)
+    features = FeatureExtractor(small_backbone, (8, 8), looks).features(pixels)
+    assert features[0] is features[2]
+    for spec, values in zip(looks, features, strict=True):
+        [expected] = FeatureExtractor(small_backbone, (8, 8), (spec,)).features(pixels)
+        assert torch.equal(values, expected)
