@@ -19,7 +19,7 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import identity_map
 from inspect_core.runtime.json_record import whole
 from inspect_core.runtime.stored import Stored, floats, unit
-from inspect_core.runtime.threads import parallel_map
+from inspect_core.runtime.threads import map_on
 
 FARTHEST = 8
 """Cells within which a recipe may compare."""
@@ -65,7 +65,7 @@ class NearbyPatches(Stored):
         scores = x.new_empty(x.shape[:-1])
         for photo, out in zip(x, scores, strict=True):
             z = (photo - self.mean) @ self.basis
-            out.copy_(least_distances(z, self._blocks, self.reach, apply=parallel_map if z.is_cpu else map))
+            out.copy_(least_distances(z, self._blocks, self.reach, apply=map_on(z.device)))
         return scores
 
     @cached_property

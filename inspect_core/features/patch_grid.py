@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from inspect_core.runtime.threads import parallel_map
+from inspect_core.runtime.threads import map_on
 
 ALIGNMENT = 64
 
@@ -70,7 +70,8 @@ def _join_batch(
     if rows is None:
         return average_neighbours(torch.cat([_grow(values, grid, nearest) for values in shrunk], dim=3), pool)
     # The taps share no sum until they are added, in their order.
-    first, *others = parallel_map(lambda level: _grow(_project(*level), grid, nearest), zip(shrunk, rows, strict=True))
+    apply = map_on(maps[0].device)
+    first, *others = apply(lambda level: _grow(_project(*level), grid, nearest), zip(shrunk, rows, strict=True))
     return average_neighbours(sum(others, start=first), pool)
 
 

@@ -9,9 +9,12 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from inspect_core.runtime.progress import Report, ignore_progress
+
+if TYPE_CHECKING:
+    import torch
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,6 +71,11 @@ def parallel_map(
     for number in range(reported + 1, len(shared.items) + 1):
         report(number / len(shared.items), "")
     return [shared.results[place] for place in range(len(shared.items))]
+
+
+def map_on(device: "torch.device") -> Callable[..., Iterable]:
+    """`parallel_map` for work on a CPU; `map` on a GPU, which does one thing after the other anyway."""
+    return parallel_map if device.type == "cpu" else map
 
 
 class _SharedWork(Generic[Item, Result]):

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from inspect_core.detectors.checks import require_between
 from inspect_core.detectors.warned import FitWarning
-from inspect_core.runtime.threads import parallel_map
+from inspect_core.runtime.threads import map_on, parallel_map
 
 # Entries of the float64 matrices processed at one time on each core: 1.3 MB, for which its cache has room.
 MATRIX_ENTRIES = 160_000
@@ -121,7 +121,8 @@ def grid_distances(features: Tensor, mean: Tensor, whitening: Sequence[Tensor], 
         squared = torch.cat(parts, dim=-1).square_().cumsum(-1).index_select(-1, last)
         distances[:, :, here] = squared.sqrt_().permute(2, 1, 0)
 
-    parallel_map(measure, location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m))))
+    parts_of_grid = location_blocks(h * w, max(SCORED_LOCATIONS, SCORED_NUMBERS // max(1, n * m)))
+    list(map_on(mean.device)(measure, parts_of_grid))
     return distances.reshape(len(last), n, h, w).to(features.device)
 
 
