@@ -132,14 +132,13 @@ def table(results: Mapping[str, dict], rows: Iterable[Row] = ROWS) -> str:
     lines = ["| what | measured: median (least to largest) | budget | |", "| --- | --- | --- | --- |"]
     for row in rows:
         measured = _measured(results.get(row.result), row)
+        most = _budget(row, results.get(row.result))
+        budget = "" if most is None else f"{_figure(most)} {row.unit}"
         if measured is None:
-            words = "" if row.budget is None else f"{row.budget:g} {row.unit}"
-            lines.append(f"| {row.what} | not measured | {words} | |")
+            lines.append(f"| {row.what} | not measured | {budget} | |")
             continue
         median, rest = measured
         mark = _busy_mark(results[row.result])
-        most = _budget(row, results[row.result])
-        budget = "" if most is None else f"{_figure(most)} {row.unit}"
         lines.append(f"| {row.what} | {_figure(median)}{rest} {row.unit}{mark} | {budget} | {_verdict(median, most)} |")
     return "\n".join([*lines, "", *_machines(results)])
 
@@ -169,17 +168,17 @@ def _measured(result: dict | None, row: Row) -> tuple[float, str] | None:
     return median, f" ({_figure(least)} to {_figure(largest)})"
 
 
-def pace(result: dict) -> float:
+def _pace(result: dict | None) -> float:
     """By how much the network was slower when a result was measured than on the machine that times are stated for; 1
     where nothing is known of it.
     """
     there = 1000 * RUN_THERE[PACED_BY]
-    return (result["machine"].get("network_ms") or there) / there
+    return (result or {"machine": {}})["machine"].get("network_ms", there) / there
 
 
-def _budget(row: Row, result: dict) -> float | None:
+def _budget(row: Row, result: dict | None) -> float | None:
     """The most that a figure may be on the machine of its result."""
-    return row.budget if row.budget is None or row.unit not in TIMES else row.budget * pace(result)
+    return row.budget if row.budget is None or row.unit not in TIMES else row.budget * _pace(result)
 
 
 def _verdict(median: float, budget: float | None) -> str:
