@@ -98,7 +98,7 @@ def photos_of_list(path: Path) -> list[tuple[str, Path]]:
 
 
 def _samples(tree: PhotoTree, labels_read: PhotoLabels, report: Report) -> Dataset:
-    """The samples of the images of a tree, read as `found` says."""
+    """The samples of the images of a tree, read as `labels_read` says."""
     root, images, masks = tree.root, labels_read.images, labels_read.marks
     read = {escape_line(str(name)) for name in labels_read.lists}
     skipped = [*labels_read.skipped]

@@ -142,6 +142,7 @@ class PhotoTree:
 
 
 def unreadable(path: str | Path, error: OSError) -> ScanError:
+    """What to tell of a path that the system does not let read."""
     return ScanError(f"{path} cannot be read ({error.strerror or error}); check its permissions")
 
 
