@@ -2,11 +2,13 @@
 
 import math
 
-BEGUN = 0.005
-"""Share of the work up to which nothing is done yet, such as while the network loads."""
+BEGUN = 0.05
+"""Share of the work up to which it is prepared, such as while part positions are learned: its pace says nothing."""
 KNOWN = 0.05
-"""Share of the work from which on the pace is known."""
-STEADY = 0.1
+"""Share of the work beyond that from which on the pace is known."""
+KNOWN_SECONDS = 10.0
+"""Seconds beyond that after which the pace is known too, of work that takes long."""
+STEADY = 0.15
 """Share from which on an estimate rises by no more than a fifth above the least told."""
 
 
@@ -23,11 +25,13 @@ class Pace:
         if fraction <= BEGUN:
             self._begun_at = seconds, fraction
         at, begun = self._begun_at
-        if fraction < KNOWN or seconds - at < 1:
+        worked = seconds - at
+        is_known = fraction - begun >= KNOWN or worked >= KNOWN_SECONDS
+        if fraction <= BEGUN or worked < 1 or not is_known:
             self._told = None
             self._least = math.inf
             return
-        estimate = (seconds - at) * (1 - fraction) / (fraction - begun)
+        estimate = worked * (1 - fraction) / (fraction - begun)
         if fraction >= STEADY:
             estimate = min(estimate, 1.2 * self._least)
             self._least = min(self._least, estimate)

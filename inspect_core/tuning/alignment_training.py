@@ -15,7 +15,8 @@ from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.images.shape import grid_of
 from inspect_core.methods.fitted_method import patch_feature_specs
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
-from inspect_core.runtime.progress import Report
+from inspect_core.runtime.pace import BEGUN
+from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 
@@ -24,6 +25,8 @@ MOST = 200
 MOST_TRIED = 40
 """Photos that it is tried on: learned from every other one, judged on the rest, and the other way round."""
 FEWEST_TRIED = 10
+TRIED = 0.8
+"""Share of the time of deciding that the trial takes."""
 PAYS = 0.65
 """Alignment is chosen where it leaves less than this share of the variance (MEASUREMENTS, 6)."""
 MUCH = 0.25
@@ -37,6 +40,16 @@ WITHOUT_ALIGNMENT = "teach without alignment"
 AS_TAKEN = "Photos are inspected as taken"
 
 
+def aligned_first(order: TeachingConfig, report: Report) -> tuple[TeachingConfig, Report]:
+    """The order as of `decide_alignment`, and a report for the work after it, which has the rest of the progress.
+
+    Raises as `decide_alignment`.
+    """
+    if _is_decided(order):
+        return order, report
+    return decide_alignment(order, stage(report, 0.0, BEGUN)), stage(report, BEGUN, 1.0)
+
+
 def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
     """The order with its alignment learned from its good photos; damaged ones are skipped.
 
@@ -44,7 +57,7 @@ def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
     note says why; a method as published takes photos as they are. Raises ValueError as `learn_alignment` where
     alignment was requested, and whatever `report` raises to stop.
     """
-    if order.align == NO_ALIGNMENT or order.alignment is not None:
+    if _is_decided(order):
         return order
     if order.align != AUTOMATIC:
         try:
@@ -55,11 +68,16 @@ def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
     if order.as_published:
         return as_taken
     try:
-        trial = try_alignment(order, report)
-        decided = _learned_for(replace(order, align=RIGID), report) if trial.is_worthwhile else as_taken
+        trial = try_alignment(order, stage(report, 0.0, TRIED))
+        rigid = replace(order, align=RIGID)
+        decided = _learned_for(rigid, stage(report, TRIED, 1.0)) if trial.is_worthwhile else as_taken
     except NoAlignment as error:
         return replace(as_taken, notes=(*order.notes, f"{AS_TAKEN}: {error}."))
     return replace(decided, notes=(*order.notes, trial.sentence()))
+
+
+def _is_decided(order: TeachingConfig) -> bool:
+    return order.align == NO_ALIGNMENT or order.alignment is not None
 
 
 def _learned_for(order: TeachingConfig, report: Report) -> TeachingConfig:
@@ -138,11 +156,12 @@ def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
         raise NoAlignment(f"alignment is tried on {FEWEST_TRIED} good photos or more, and there are {len(photos)}")
     extractor = default_extractor(order)
     halves = photos[::2], photos[1::2]
-    trials = (
-        measured(_pixels(others, report), _learned(learned, report), extractor)
-        for learned, others in (halves, halves[::-1])
-    )
-    return next(trials) + next(trials)
+
+    def trial(learned: Sequence[PhotoFile], others: Sequence[PhotoFile], report: Report) -> AlignmentTrial:
+        alignment = _learned(learned, stage(report, 0.0, 0.8))
+        return measured(_pixels(others, stage(report, 0.8, 1.0)), alignment, extractor)
+
+    return trial(*halves, stage(report, 0.0, 0.5)) + trial(*halves[::-1], stage(report, 0.5, 1.0))
 
 
 def default_extractor(order: TeachingConfig) -> FeatureExtractor:
@@ -187,15 +206,18 @@ def _evenly(samples: Sequence[PhotoFile], most: int) -> Sequence[PhotoFile]:
 
 
 def _learned(samples: Sequence[PhotoFile], report: Report, **bounds: Any) -> Alignment:
-    """As `learn_alignment`; its time is no part of the forecast, so it moves no bar: the step says how far it is."""
+    """As `learn_alignment`. The forecast leaves its time out: the bar moves little, and the step says how far it is."""
     step = f"learning part positions from {len(samples)} photos"
+    learning = stage(report, 0.1, 1.0)
     return learn_alignment(
-        _pixels(samples, report), report=lambda fraction, _: report(0.0, f"{step}: {fraction:.0%}"), **bounds
+        _pixels(samples, stage(report, 0.0, 0.1)),
+        report=lambda fraction, _: learning(fraction, f"{step}: {fraction:.0%}"),
+        **bounds,
     )
 
 
 def _pixels(samples: Sequence[PhotoFile], report: Report) -> Iterator[np.ndarray]:
     for done, sample in enumerate(samples):
-        report(0.0, f"reading photo {done + 1} of {len(samples)}")
+        report(done / len(samples), f"reading photo {done + 1} of {len(samples)}")
         with suppress(ImageError):
             yield read(sample.path, sample.depth).pixels

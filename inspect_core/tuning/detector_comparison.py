@@ -24,7 +24,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy, Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.alignment_training import decide_alignment
+from inspect_core.tuning.alignment_training import aligned_first
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate, Shortlist, comparison_seconds
 from inspect_core.tuning.place import place_of
 from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS, SHRINK, DefectPaster, Trial, crossed_trial
@@ -54,7 +54,7 @@ def compare(
     while. Raises ValueError as Study does, and where too few good photos are there to set limits, and whatever `report`
     raises to stop.
     """
-    order = decide_alignment(order, report)
+    order, report = aligned_first(order, report)
     published_orders = published(order, detectors) if as_published else []
     share = 1 / (1 + len(published_orders))
     fixed = {"workers": workers, "with_test_photos": with_test_photos, "pasted": pasted}

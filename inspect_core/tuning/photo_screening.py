@@ -125,10 +125,11 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
             _note_foreign(findings_by_photo, _foreign(embeddings, pairs))
             second = second_product(np.stack(list(embeddings.values())))
             _note_second(findings_by_photo, second)
-            order = decide_alignment(replace(order, photos=Split(samples.good, (), (), groups=groups)), report)
+            photos_to_align = Split(samples.good, (), (), groups=groups)
+            order = decide_alignment(replace(order, photos=photos_to_align), stage(report, 0.4, 0.5))
             order = replace(order, parameters={}, area=None, as_published=False, tolerances=None, tiles=None)
             study = Study.from_order(order, backbone, store, taps=taps, method=SCREENING_METHODS)
-            study.extract(stage(report, 0.4, 0.8))
+            study.extract(stage(report, 0.5, 0.8))
             scores, places = _scores(study, pairs, stage(report, 0.8, 1.0))
             for photo_findings, sample in zip(findings_by_photo, samples.good, strict=True):
                 if sample.name in study.not_located:

@@ -15,7 +15,7 @@ from inspect_core.study.study import FittedStudy, Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
-from inspect_core.tuning.alignment_training import alignment_notes, decide_alignment
+from inspect_core.tuning.alignment_training import aligned_first, alignment_notes
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
 from inspect_core.tuning.place import in_words, place_of, preferred
@@ -51,7 +51,7 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
     the photos in place of this one).
     Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
     """
-    placed = decide_alignment(order, report)
+    placed, report = aligned_first(order, report)
     order = placed.as_fitted()
     report(0.0, "loading the network (can take a minute the first time)")
     by_defects = _by_known_defects(order, store, stage(report, 0.0, FITTED), workers)

@@ -121,14 +121,17 @@ def test_time_left_follows_the_share_done_and_hardly_rises():
             job.report(share)
         return job.seconds_left
 
-    assert at(10, 0.04) is None
-    assert at(10, 0.25) == pytest.approx(30)
-    assert at(20) == pytest.approx(20)
-    assert at(40, 0.5) == pytest.approx(36), "a fifth above the least told, not 40"
-    assert at(400) == pytest.approx(36 / 5), "it never runs out before the work does"
+    assert at(10, 0.05) is None
+    assert at(15, 0.08) is None
+    assert at(20, 0.25) == pytest.approx(10 * 0.75 / 0.2), "the time in which work was prepared is no pace"
+    assert at(30) == pytest.approx(27.5)
+    assert at(60, 0.5) == pytest.approx(45), "a fifth above the least told, not 56"
+    assert at(400) == pytest.approx(45 / 5), "it never runs out before the work does"
     job.report(0.0)
     assert job.seconds_left is None
-    assert at(460, 0.5) == pytest.approx(60), "the minute before, in which nothing was done, is no pace"
+    assert at(460, 0.5) == pytest.approx(60)
+    assert at(500, 0.05) is None
+    assert at(510, 0.06) == pytest.approx(10 * 0.94 / 0.01), "ten seconds of work that takes long are a pace"
     job.cancel()
     with pytest.raises(Cancelled):
         job.report(0.4)

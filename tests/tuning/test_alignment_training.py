@@ -15,9 +15,10 @@ from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import Split
 from inspect_core.images.alignment import learn_alignment
 from inspect_core.images.photo_reader import squash
+from inspect_core.runtime.pace import BEGUN
 from inspect_core.study.teaching_config import NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
 from inspect_core.tuning import alignment_training
-from inspect_core.tuning.alignment_training import AlignmentTrial, decide_alignment, measured
+from inspect_core.tuning.alignment_training import AlignmentTrial, aligned_first, decide_alignment, measured
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 
@@ -89,7 +90,16 @@ def test_alignment_helps_only_a_moved_part(extractor, reach):
 @pytest.mark.slow
 @pytest.mark.parametrize(("reach", "align", "says"), [(16, RIGID, "are aligned"), (0, NO_ALIGNMENT, "does not pay")])
 def test_parts_are_aligned_by_themselves_only_where_it_gains(extract, folder, reach, align, says):
-    decided = decide_alignment(folder(photos(np.random.default_rng(2), reach), notes=("first",)), quiet)
+    fractions = []
+    order = folder(photos(np.random.default_rng(2), reach), notes=("first",))
+    decided, rest = aligned_first(order, lambda fraction, step: fractions.append(fraction))
+    assert fractions == sorted(fractions), "the bar never runs back"
+    assert fractions[0] == 0.0
+    assert fractions[-1] <= BEGUN
+    assert len(set(fractions)) > 20
+    rest(0.0, "loading the network")
+    rest(1.0, "")
+    assert fractions[-2:] == [BEGUN, 1.0]
     assert decided.align == align
     assert (decided.alignment is not None) == (align == RIGID)
     assert decided.notes[0] == "first"
@@ -107,6 +117,11 @@ def test_photos_without_a_part_are_not_aligned_unless_asked(extract, folder):
         decide_alignment(replace(order, align=RIGID), quiet)
 
 
+def test_the_whole_bar_belongs_to_work_with_nothing_to_align(folder):
+    order = replace(folder(photos(np.random.default_rng(4), 16)[:9]), align=NO_ALIGNMENT)
+    assert aligned_first(order, quiet) == (order, quiet)
+
+
 def test_few_photos_and_published_methods_are_not_aligned(folder):
     order = folder(photos(np.random.default_rng(4), 16)[:9])
     assert "alignment is tried on 10 good photos or more, and there are 9" in decide_alignment(order, quiet).notes[0]
@@ -121,7 +136,7 @@ def test_how_far_parts_may_be_moved_reaches_what_is_learned(monkeypatch, capsys)
     report = asked[0].pop("report")
     assert asked == [{"scale": True, "turn": 25.0, "shift": 0.2}]
     report(0.5, "")
-    assert capsys.readouterr().out == "0.0 learning part positions from 1 photos: 50%\n"
+    assert capsys.readouterr().out == "0.55 learning part positions from 1 photos: 50%\n"
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,15 @@ def photos(tmp_path_factory):
 def screened(photos, shared_workspace, tmp_path_factory):
     """What the look at them found, and the store with their features."""
     store = FeatureStore(tmp_path_factory.mktemp("store"))
+    fractions = [0.0]
+
+    def forward(fraction, step):
+        assert fractions[-1] <= fraction <= 1, f"the bar runs back: {step}"
+        fractions.append(fraction)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOUPE_WORKSPACE", str(shared_workspace))
-        return screen_photos(scan(photos[0]), ORDER, store, silent), store
+        return screen_photos(scan(photos[0]), ORDER, store, forward), store
 
 
 def test_what_hides_among_the_good_photos_is_found(photos, screened, monkeypatch):
