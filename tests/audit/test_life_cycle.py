@@ -6,9 +6,20 @@ from hypothesis import strategies as st
 
 from inspect_core.audit import challenges, life_cycle
 from inspect_core.audit.changes import describe_entry, limits_changed, override
-from inspect_core.audit.entry import INSPECTION, LIMITS_CHANGED, OVERRIDE
+from inspect_core.audit.entry import CHALLENGE, EXPORT, INSPECTION, LIMITS_CHANGED, OVERRIDE, WATCH_INTERRUPTED
 from inspect_core.audit.inspections import LoggedInspection, counts, defect_types, read, verdicts_at_limits
-from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED, approve, approved, history, retire, state_of, states
+from inspect_core.audit.life_cycle import (
+    APPROVED,
+    DRAFT,
+    RETIRED,
+    approval,
+    approve,
+    approved,
+    history,
+    retire,
+    state_of,
+    states,
+)
 from inspect_core.audit.log import AuditLog
 from inspect_core.verdict import Limits, Reason
 
@@ -19,7 +30,8 @@ def test_approving_retires_the_version_before(log):
     assert state_of(log, "a" * 64) == DRAFT
     approve(log, "a" * 64, **SAID)
     approve(log, "c" * 64, product="ring", reason="first", user="Ben")
-    approve(log, "b" * 64, **SAID)
+    entry = approve(log, "b" * 64, **SAID)
+    assert (entry.recipe, entry.facts["state"]) == ("b" * 64, APPROVED)
     assert states(log) == {"a" * 64: RETIRED, "b" * 64: APPROVED, "c" * 64: APPROVED}
     assert (approved(log, "tile"), approved(log, "ring"), approved(log, "none")) == ("b" * 64, "c" * 64, None)
     last = history(log, "a" * 64)[-1]
@@ -39,6 +51,15 @@ def test_retiring_leaves_none_in_force(log):
     retire(log, "draft", **SAID)
     assert states(log) == {"a": RETIRED, "draft": RETIRED}
     assert approved(log, "tile") is None
+
+
+def test_reports_say_who_changed_the_state_when_and_why(log):
+    assert approval(log, "a") == DRAFT
+    changes = (approve, "Ana", "new lamp"), (retire, "Ben", "worn mask"), (approve, "Eve", "cleaned")
+    for change, user, reason in changes:
+        entry = change(log, "a", product="tile", reason=reason, user=user)
+        state = {approve: APPROVED, retire: RETIRED}[change]
+        assert approval(log, "a") == f"{state} by {user} on {entry.time[:10]}: {reason}"
 
 
 def test_what_makes_no_sense_is_refused(log):
@@ -160,6 +181,23 @@ def test_other_limits_are_recorded_once(log):
         "first set to reject above 4",
         "reject above 4 → review above 3, reject above 4.5",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "words"),
+    [
+        (
+            WATCH_INTERRUPTED,
+            {"folder": "in", "stopped": "Monday", "reason": "update"},
+            "in is not watched since Monday, as the server was stopped",
+        ),
+        (EXPORT, {"place": "line 2", "reason": "update"}, "place: line 2"),
+        (LIMITS_CHANGED, {"old": {"review": 1.0, "reject": "?"}, "new": {}}, "unknown → unknown"),
+        (CHALLENGE, {"parts": 3}, "cannot be read"),
+    ],
+)
+def test_an_entry_is_told_without_its_reason_even_a_damaged_one(log, kind, facts, words):
+    assert describe_entry(log.append(kind, facts, user="Ana", product="tile", recipe="r")) == words
 
 
 def test_a_digest_is_told_by_its_first_digits(log):

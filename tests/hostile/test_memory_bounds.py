@@ -1,5 +1,6 @@
 """Recipes and fits that would take more memory than they may: refused with the sum, before anything is allocated."""
 
+import math
 import tracemalloc
 
 import pytest
@@ -96,6 +97,22 @@ def test_long_arrays_that_ask_for_too_much(recipes, package, method, name, shape
     assert lengths["view0.k"] != shared
     with pytest.raises(ValueError, match=SUM):
         check(document, grown)
+
+
+def test_every_number_counts_in_the_file_as_used_and_as_a_copy(recipes, package, monkeypatch):
+    """The file, the array and a working copy 8 bytes each in float64; copies of the matrices of quadrics 24."""
+    needed = []
+    monkeypatch.setattr(arrays, "require_memory", lambda total, most, subject: needed.append(total))
+    saved = package.save(recipes["quadrics"])
+    codes = {kind: name for name, kind in arrays.DTYPES.items()}
+    header = {name: (codes[value.dtype], value.shape) for name, value in saved.arrays().items()}
+    check(saved.document(), header)
+    for name in ("view0.A", "view0.b", "view0.c"):
+        kind, (m, *rest) = header[name]
+        header[name] = (kind, (m + 1, *rest))
+    check(saved.document(), header)
+    matrices, vectors, numbers = (math.prod(header[f"view0.{name}"][1][1:]) for name in "Abc")
+    assert needed[1] - needed[0] == 40 * matrices + 24 * (vectors + numbers)
 
 
 @pytest.mark.parametrize(("field", "value"), [("grid", [4000, 4000]), ("size", [16384, 16384]), ("size", [32, 2**25])])

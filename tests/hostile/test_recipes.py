@@ -1,6 +1,7 @@
 """Recipes that were cut, changed, or made to harm: each is refused by name and reason, before its arrays are read."""
 
 import json
+import os
 import struct
 import zipfile
 
@@ -84,6 +85,15 @@ def test_a_link(folder):
     target.rename(folder.parent / "elsewhere.csv")
     target.symlink_to(folder.parent / "elsewhere.csv")
     refused(folder, "link")
+
+
+@pytest.mark.parametrize(
+    ("put", "reason"), [(os.mkfifo, "not a regular file"), (os.mkdir, "folder .* does not belong")]
+)
+def test_a_pipe_or_a_folder_for_a_file(folder, put, reason):
+    (folder / recipe_package.CALIBRATION).unlink()
+    put(folder / recipe_package.CALIBRATION)
+    refused(folder, reason)
 
 
 def test_a_name_twice_in_a_zip_and_one_that_would_explode(folder):
