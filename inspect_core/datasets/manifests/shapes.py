@@ -4,7 +4,7 @@ Coordinates count from the outer corner of the first pixel, so that the centre o
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import cv2
@@ -13,11 +13,13 @@ import numpy as np
 from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.manifests import manifest_entry
 from inspect_core.datasets.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError
+from inspect_core.datasets.verdict_words import condition_sign
 from inspect_core.images.header import MAX_SIDE, ImageError, require
 
 AGAIN = "export the annotations again"
 MOST_CORNERS = 8_000
 """Most corners of all polygons of one photo: filling takes as long as there are corners and rows of pixels."""
+_CORNERS = 32  # of the polygon that stands for an ellipse
 Size = tuple[int, int]
 
 
@@ -31,6 +33,19 @@ def box(left: float, top: float, right: float, bottom: float, *, whole: float | 
 def polygon(corners: Sequence[float], *, whole: float | None = None) -> dict:
     """A shape of x, y, x, y, …; whole: as in `box`."""
     return {"segmentation": [[*corners]], "whole": whole}
+
+
+def ellipse(x: float, y: float, across: float, down: float) -> dict:
+    """A shape for `marked_entry`: the polygon that stands for an ellipse about (x, y) with these half axes."""
+    turns = [2 * math.pi * number / _CORNERS for number in range(_CORNERS)]
+    corners = [(x + across * math.cos(turn), y + down * math.sin(turn)) for turn in turns]
+    return polygon([value for corner in corners for value in corner])
+
+
+def without_place(words: Iterable[str]) -> list[tuple[str, dict]]:
+    """Shapes for `marked_entry` of those flags or tags of a photo that say defective: they mark no place."""
+    signs = [(word, condition_sign(word)) for word in words]
+    return [(word, {}) for word, sign in signs if sign is not None and sign.condition != GOOD]
 
 
 def marked_entry(

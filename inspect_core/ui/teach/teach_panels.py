@@ -34,7 +34,8 @@ from inspect_core.whole_part.product_check import ALONE, FUSED
 
 LAYOUTS = (
     "Good photos only, or labels: folders such as “good” and “scratch” at any depth, MVTec AD, masks, or files of "
-    "COCO, Labelme, YOLO, Pascal VOC, CVAT, Label Studio, Lookout for Vision, or a table (CSV, Excel, JSON)."
+    "COCO, Labelme, YOLO, Pascal VOC, CVAT, Label Studio, Supervisely, VIA, Lookout for Vision, or a table (CSV, "
+    "Excel, JSON)."
 )
 MAX_LISTED = 12
 SCANS = 4

@@ -3,15 +3,12 @@
 import math
 from typing import Any
 
-from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.manifests.list_file import ListFile
 from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Listing, label_from_text
-from inspect_core.datasets.manifests.shapes import box, marked_entry, polygon
-from inspect_core.datasets.verdict_words import condition_sign
+from inspect_core.datasets.manifests.shapes import box, ellipse, marked_entry, polygon, without_place
 
 SUFFIXES = frozenset({".json"})
 NAMES_ALL = False
-_CORNERS = 32  # of the polygon that stands for a circle
 
 
 def holds(file: ListFile) -> bool:
@@ -26,8 +23,7 @@ def read(file: ListFile) -> Listing:
     shapes = [_shape(row) for row in document["shapes"] if isinstance(row, dict)]
     flags = document.get("flags")
     raised = [str(name) for name, is_set in flags.items() if is_set] if isinstance(flags, dict) else []
-    signs = [(name, sign.condition) for name in raised if (sign := condition_sign(name)) is not None]
-    shapes += [(name, {}) for name, condition in signs if condition != GOOD]
+    shapes += without_place(raised)
     stated = (document.get("imageHeight"), document.get("imageWidth"))
     return Listing([marked_entry(photo, "its shapes", shapes, stated)])
 
@@ -46,9 +42,7 @@ def _shape(row: dict[str, Any]) -> tuple[str, dict]:
     across, down = [point[0] for point in points], [point[1] for point in points]
     if kind == "circle" and len(points) == 2:
         radius = math.dist(*points)
-        turns = [2 * math.pi * number / _CORNERS for number in range(_CORNERS)]
-        corners = [(across[0] + radius * math.cos(turn), down[0] + radius * math.sin(turn)) for turn in turns]
-        return label, polygon([value for corner in corners for value in corner])
+        return label, ellipse(across[0], down[0], radius, radius)
     if kind == "polygon" and len(points) > 2:
         return label, polygon([value for point in points for value in point])
     return label, box(min(across), min(down), max(across) + 1, max(down) + 1)
