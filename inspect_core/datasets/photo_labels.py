@@ -191,9 +191,10 @@ class _Signs:
         claims = self.lists.claims.values()
         labels = {claim.label for claim in claims if claim.label is not None}
         self.blank = any(claim.label is None and claim.source for claim in claims) and GOOD not in labels
+        self.names_good = GOOD in labels
         self.unlisted = (
             self.lists.is_complete
-            and GOOD not in labels
+            and not (self.names_good and self.lists.is_whole)
             and not any(claim.label is None for claim in claims)
             and chosen is None
             and any(self._is_unlisted(photo) for photo in self.photos)
@@ -239,7 +240,8 @@ class _Signs:
     def question(self, by_names: PhotoLabels) -> str | None:
         """What has to be asked whatever the names say."""
         if self.unlisted:
-            return f"{_names(self.lists)} names defective photos alone, and others lie beside them"
+            named = "not all" if self.names_good else "only defective"
+            return f"{named} photos are named in {_names(self.lists)}, and others lie beside them"
         if self.blank:
             return f"{_names(self.lists)} leaves labels empty and calls no photo good"
         sign = self.root_sign
@@ -264,7 +266,8 @@ class _Signs:
         telling = join_first_names([file.name for file in files])
         if not telling:
             return None
-        return f"files beside the photos are not read and may say which are defective ({telling}); save a list as CSV"
+        remedy = "save a list as CSV with the columns file and label"
+        return f"files beside the photos are not read and may say which are defective ({telling}); {remedy}"
 
     def doubt(self, by_names: PhotoLabels) -> str:
         """Why the readings differ."""
@@ -353,7 +356,9 @@ class _Signs:
         if self.lists.is_complete and self._is_unlisted(photo):
             good = PathLabels(GOOD, None, group, "")
             return (
-                (good, None) if key == UNLISTED_GOOD else (None, f"{_names(self.lists)} does not name it; add it there")
+                (good, None)
+                if key == UNLISTED_GOOD
+                else (None, f"it is not named in {_names(self.lists)}; add it there")
             )
         if masks and place is None:
             return PathLabels(GOOD, None, group, MASK), None

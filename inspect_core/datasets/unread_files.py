@@ -60,8 +60,9 @@ def _is_telling(path: Path, names: Collection[str]) -> bool:
     except (ManifestError, OSError):
         return False
     cells = re.split(r"[,;|\t\r\n\"<>:]+", text)
-    signs = (condition_sign(cell) for cell in cells if len(cell) < 40)
-    named = {PurePosixPath(cell.strip().replace("\\", "/")).name.casefold() for cell in cells} & {*names}
+    signs = (condition_sign(cell) for cell in (path.stem, *cells) if len(cell) < 40)
+    words = {word.strip() for cell in cells for word in (cell, *cell.split())}
+    named = {PurePosixPath(word.replace("\\", "/")).name.casefold() for word in words} & {*names}
     if named and (path.suffix.lower() not in (".csv", ".tsv") or len(named) < len(names)):
         return True
     return any(sign is not None and sign.is_whole and sign.condition != GOOD for sign in signs)

@@ -216,7 +216,32 @@ def label_studio(root: Path) -> None:
     (root / "export.json").write_text(json.dumps(tasks))
 
 
-FORMATS = [beside_coco, labelme, yolo, voc, cvat, label_studio]
+def supervisely(root: Path) -> None:
+    photos(root, "ds/img/a.png", "ds/img/b.png")
+    (root / "ds/ann").mkdir()
+    rectangle = {"classTitle": "scratch", "geometryType": "rectangle", "points": {"exterior": [[4, 4], [12, 10]]}}
+    corners = {"exterior": [[14, 4], [20, 4], [20, 10]], "interior": []}
+    outline = {"classTitle": "scratch", "geometryType": "polygon", "points": corners}
+    for name, objects in (("a", []), ("b", [rectangle, outline, {"geometryType": "bitmap", "bitmap": {}}])):
+        document = {"tags": [], "size": {"height": SIZE[0], "width": SIZE[1]}, "objects": objects}
+        (root / f"ds/ann/{name}.png.json").write_text(json.dumps(document))
+
+
+def via(root: Path) -> None:
+    photos(root, "a.png", "b.png")
+    shapes = [
+        {"name": "rect", "x": 4, "y": 4, "width": 8, "height": 6},
+        {"name": "circle", "cx": 14, "cy": 14, "r": 4},
+        {"name": "polygon", "all_points_x": [4, 10, 10], "all_points_y": [14, 14, 20]},
+        {"name": "point", "cx": 4, "cy": 4},
+    ]
+    regions = [{"shape_attributes": shape, "region_attributes": {"defect": "scratch"}} for shape in shapes]
+    photo = {"size": 1, "file_attributes": {}}
+    rows = {"a.png1": {"filename": "a.png", "regions": []}, "b.png1": {"filename": "b.png", "regions": regions}}
+    (root / "via_region_data.json").write_text(json.dumps({name: photo | row for name, row in rows.items()}))
+
+
+FORMATS = [beside_coco, labelme, yolo, voc, cvat, label_studio, supervisely, via]
 
 
 @pytest.mark.parametrize("write", FORMATS, ids=[write.__name__ for write in FORMATS])
@@ -228,6 +253,25 @@ def test_annotations_beside_photos_are_read(tmp_path, write):
     assert not [skipped for skipped in dataset.skipped if skipped.role != "other"]
     if (tmp_path / "images").is_dir() and (tmp_path / "labels").is_dir():
         assert labels(scan(tmp_path / "images")) == labels(dataset)
+
+
+def test_a_tag_or_an_attribute_of_a_photo_says_defective(tmp_path):
+    photos(tmp_path, "ds/img/a.png", "ds/img/b.png")
+    (tmp_path / "ds/ann").mkdir()
+    for name, tag in (("a", "checked"), ("b", "NG")):
+        document = {"tags": [{"name": tag}], "size": {}, "objects": []}
+        (tmp_path / f"ds/ann/{name}.png.json").write_text(json.dumps(document))
+    photos(tmp_path / "via", "c.png", "d.png", "e.png")
+    region = {"shape_attributes": {"name": "point", "cx": 4, "cy": 4}, "region_attributes": {"type": {"dent": True}}}
+    ticked = {"result": {"OK": False, "NG": True}}
+    rows = {
+        "c": {"filename": "c.png", "regions": {"0": region}, "file_attributes": {}},
+        "d": {"filename": "d.png", "regions": {}, "file_attributes": ticked},
+        "e": {"filename": "e.png", "regions": {}, "file_attributes": {"result": {"OK": True}}},
+    }
+    (tmp_path / "via/project.json").write_text(json.dumps({"_via_img_metadata": rows, "_via_settings": {}}))
+    assert labels(scan(tmp_path / "ds")) == {"img/a.png": GOOD, "img/b.png": "NG"}
+    assert labels(scan(tmp_path / "via")) == {"c.png": "dent", "d.png": "NG", "e.png": GOOD}
 
 
 def test_no_photos_of_neighbours_of_the_chosen_folder_are_read(tmp_path):
@@ -267,7 +311,7 @@ def test_a_list_of_defects_alone_leaves_the_others_to_the_user(tmp_path):
     table(tmp_path / "defects.csv", ("file", "label"), ("c.png", "scratch"), ("a.png", "good"))
     dataset = scan(tmp_path)
     assert labels(dataset) == {"a.png": GOOD, "c.png": "scratch"}
-    assert [skipped.reason for skipped in dataset.skipped] == ["defects.csv does not name it; add it there"]
+    assert [skipped.reason for skipped in dataset.skipped] == ["it is not named in defects.csv; add it there"]
 
 
 def test_a_list_that_contradicts_names_is_asked_about(tmp_path):

@@ -32,6 +32,8 @@ TELLING = {
     "defects.csv": b"ImageId,ClassId,EncodedPixels\n0001.png,3,491 10\n",
     "boxes.json": b'{"objects": [{"on": "0001.png", "at": [1, 2]}]}',
     "log.txt": b"10:31 part 7\n10:32 scratch\n",
+    "line 4.log": b"10:31 0001.png camera 2\n",
+    "rejects.txt": b"17 of lot 4\n",
 }
 
 

@@ -115,8 +115,10 @@ def listing_of(file: ListFile, rows: TableRows) -> Listing:
         if len(columns.label) == 1:
             label = _label(row[columns.label[0]], label_name, line)
         else:
-            classes = [label_from_text(header[column]) for column in columns.label if row[column] in _IS_SET]
-            label = next((name for name in classes if name not in (GOOD, None)), GOOD)
+            classes = {column: label_from_text(header[column]) for column in columns.label}
+            shown = [name for column, name in classes.items() if row[column] in _IS_SET]
+            without = None if GOOD in classes.values() and not shown else GOOD
+            label = next((name for name in shown if name not in (GOOD, None)), without)
         if columns.flag is not None and label in (GOOD, None):
             flagged = _label(flag, _key(header[columns.flag]), line)
             label = flagged if label is None or flagged is not None else label
@@ -139,12 +141,18 @@ def label_of_one(heading: Sequence[str], cells: Sequence[str]) -> str | None:
 
 
 def _photo_columns(file: ListFile, rows: TableRows) -> Counter[int]:
-    """How many photos each column names: with their endings, or without under a heading that says so."""
+    """How many photos each column names: with their endings, or without under a heading that says so, or where each
+    row names another.
+    """
     photos = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
-    headed = [column for column, name in enumerate(rows[0][1]) if _key(name) in FILES] if rows and not photos else []
-    return photos or Counter(
-        column for _, row in rows[1:] for column in headed if column < len(row) and file.is_photo(row[column])
-    )
+    if photos or len(rows) < 2:
+        return photos
+    (_, heading), *body = rows
+    cells = {column: [row[column] for _, row in body if column < len(row)] for column in range(len(heading))}
+    named = {column: sum(map(file.is_photo, of_column)) for column, of_column in cells.items()}
+    is_headed = {column: _key(heading[column]) in FILES for column in cells}
+    differ = {column: named[column] == len({*of_column}) == len(body) > 1 for column, of_column in cells.items()}
+    return Counter({column: count for column, count in named.items() if is_headed[column] or differ[column]})
 
 
 def _columns(file: ListFile, rows: TableRows) -> tuple[list[str], TableRows, _Columns]:
@@ -211,7 +219,8 @@ def _label_columns(
 def _are_classes(file: ListFile, names: Sequence[str], cells: Collection[str]) -> bool:
     """Whether columns of 0 and 1 are one for each class, as the file's name or one of theirs says."""
     are_flags = len(names) > 1 and set(cells) <= _IS_SET | _IS_NOT
-    is_labelled = bool({*names} & (LABELS - GOOD_COLUMNS))
+    has_both = bool({*names} & GOOD_COLUMNS and {*names} & DEFECTIVE)
+    is_labelled = bool({*names} & (LABELS - GOOD_COLUMNS - (DEFECTIVE if has_both else frozenset())))
     return are_flags and not is_labelled and ("class" in file.name.stem or any(map(condition_sign, names)))
 
 

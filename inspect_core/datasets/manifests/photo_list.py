@@ -87,14 +87,16 @@ class Claim:
 @dataclass
 class PhotoLists:
     """What all lists of a folder say. claims: by photo; problems: why photos that are named cannot be used, by name;
-    names: of the files that were read; is_complete: whether one of them names all photos that have a label; notes:
-    sentences on what is not used; doubtful: files above the folder that may mean photos of others.
+    names: of the files that were read; is_complete: whether they name all photos that have a label; is_whole: whether
+    one alone does, a list of many; notes: sentences on what is not used; doubtful: files above the folder that may mean
+    photos of others.
     """
 
     claims: dict[PurePosixPath, Claim] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     names: list[PurePosixPath] = field(default_factory=list)
     is_complete: bool = False
+    is_whole: bool = False
     notes: list[str] = field(default_factory=list)
     doubtful: list[PurePosixPath] = field(default_factory=list)
 
@@ -136,8 +138,9 @@ def read_lists(
             raise ScanError(f"{document.name}, {error}") from error
         missing = {}
         count = 0
+        is_whole = is_complete and len(listing.entries) > 1
         if is_above(document):
-            if not is_complete:
+            if not is_whole:
                 continue
             listing = _of_this_folder(root, document, listing, index, lists)
         for entry in listing.entries:
@@ -152,7 +155,8 @@ def read_lists(
             lists.problems |= {} if is_above(document) else missing
             lists.names.append(document)
             lists.is_complete |= is_complete
-            whole |= {document} if is_complete else set()
+            lists.is_whole |= is_whole
+            whole |= {document} if is_whole else set()
             lists.notes += [f"{document.name}: {note}" for note in listing.notes]
     several = len(whole) > 1
     for photo, entries_of_photo in entries.items():
@@ -198,7 +202,7 @@ def _read(file: ListFile, *, chosen: bool) -> tuple[Listing, bool]:
         raise ManifestError("the file", "it lists no photos", "export it again with its photos")
     if len(listing.entries) > MOST_ENTRIES:
         raise ManifestError("the file", f"it lists more than {MOST_ENTRIES:,} photos", "split it into several")
-    return listing, list_format.NAMES_ALL
+    return listing, list_format.NAMES_ALL and any(entry.says_label for entry in listing.entries)
 
 
 def _of_this_folder(
@@ -233,7 +237,7 @@ def _merged(
 ) -> Claim | str:
     """What all say of one photo, without mask files, or the reason why it cannot be used.
 
-    several: whether there are several lists that name all photos, `whole`; the others are annotations of one each.
+    several: whether there are several lists of many photos, `whole`; the others are annotations of one each.
     """
 
     def place(document: PurePosixPath, entry: ManifestEntry) -> str:

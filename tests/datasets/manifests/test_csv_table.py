@@ -54,6 +54,10 @@ def test_a_table_that_cannot_be_used_says_why(photos, refused, text, words):
     refused(written(photos, text, encoding="latin-1"), words)
 
 
+def test_photos_without_endings_below_an_unknown_heading(photos):
+    assert kinds(scan(written(photos, "nr,label\nb,good\nc,scratch\nd,good\n"))) == WANTED
+
+
 def test_classes_in_columns_of_0_and_1(photos):
     text = "filename, dent, scratch\nb.png, 0, 0\nc.png, 0, 1\nd.png, 0, 0\n"
     assert kinds(scan(written(photos, text))) == WANTED
@@ -61,6 +65,14 @@ def test_classes_in_columns_of_0_and_1(photos):
     assert kinds(scan(written(photos, text, "_classes.csv"))) == WANTED | {"lot 2/c.png": "type_b"}
     text = "filename, good, scratch, dent\nb.png, 1, 0, 0\nc.png, 0, 1, 1\nd.png, 1, 0, 0\n"
     assert kinds(scan(written(photos, text))) == WANTED
+
+
+@pytest.mark.parametrize("columns", ["defect, good", "is_defective, ok"])
+def test_classes_good_and_defective_in_columns_of_0_and_1(photos, columns):
+    text = f"filename, {columns}\nb.png, 0, 1\nc.png, 1, 0\nd.png, 0, 1\n"
+    assert [photo.name for photo in scan(written(photos, text)).defects] == ["lot 2/c.png"]
+    text = f"filename, {columns}\nb.png, 0, 1\nc.png, 1, 0\nd.png, 0, 0\n"
+    assert len(scan(written(photos, text)).good) == 1, "a photo of neither class has no label"
 
 
 def test_columns_of_0_and_1_that_are_no_classes_are_no_labels(photos, refused):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from inspect_core.datasets.folders import scan
+from inspect_core.datasets.photo_labels import UnclearLabels
 
 WANTED = {"lot 1/b.png": "good", "lot 2/c.png": "NG", "d.png": "good"}
 LABELS = {"b.png": "OK", "c.png": "NG", "d.png": "OK"}
@@ -61,9 +62,25 @@ def test_files_beside_photos_are_read(photos, case):
 
 
 def test_a_sidecar_that_says_nothing_of_the_part_is_no_label(photos):
-    for name, content in {"d.json": {"gain": 1, "state": "OK", "mode": "fail safe"}, "d.txt": "taken by Ana"}.items():
+    for name, content in {"d.json": {"gain": 1, "mode": "fail safe"}, "d.txt": "taken by Ana"}.items():
         (photos / name).write_text(json.dumps(content) if name.endswith(".json") else content)
     assert len(scan(photos, labels="names").good) == 5
+
+
+@pytest.mark.parametrize(("word", "named"), [("OK", "not all"), ("NG", "only defective")])
+def test_photos_without_a_sidecar_beside_one_are_asked_about(photos, word, named):
+    (photos / "d.json").write_text(json.dumps({"result": word}))
+    with pytest.raises(UnclearLabels, match=rf"{named} photos are named in d\.json, and others lie beside") as error:
+        scan(photos)
+    goods = {reading.key: len(reading.good) for reading in error.value.readings}
+    assert goods == ({"names": 1, "unlisted-good": 5} if word == "OK" else {"unlisted-good": 4, "none": 5})
+
+
+def test_what_names_several_photos_is_about_none_of_them_alone(photos):
+    by_lot = {"lot 1": {"image": "b.png", "result": "OK"}, "lot 2": {"image": "c.png", "result": "NG"}}
+    (photos / "lots.json").write_text(json.dumps({"lots": by_lot}))
+    with pytest.raises(UnclearLabels, match=r"files beside the photos are not read .*\(lots\.json\)"):
+        scan(photos)
 
 
 def test_records_of_ever_new_fields_are_no_table(photos):

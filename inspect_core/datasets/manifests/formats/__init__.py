@@ -1,8 +1,8 @@
 """The formats of lists and annotations, one a file, found by their file names.
 
 Each has SUFFIXES, the endings of its files; `holds(file)`, whether a `ListFile` is one; and `read(file)`, its
-`Listing`, which raises ManifestError, naming the place, for one that is damaged. NAMES_ALL: whether a photo that it
-does not name has no label; else the file is about single photos.
+`Listing`, which raises ManifestError, naming the place, for one that is damaged. NAMES_ALL: whether a photo that
+none of its files names has no label, as it may show a defect; else such a photo is good.
 """
 
 import pkgutil

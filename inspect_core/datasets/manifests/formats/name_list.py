@@ -1,9 +1,8 @@
-"""A text file that names photos, a line each: those of one side of a split (train.txt, val.txt, test.txt), or those of
-one condition (ng.txt, good_parts.txt).
+"""A text file that names photos, a line each, with their endings or without: those of one side of a split (train.txt,
+val.txt, test.txt), or those of one condition (ng.txt, good_parts.txt).
 """
 
 import re
-from pathlib import PurePosixPath
 
 from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.layout import side_of
@@ -13,14 +12,14 @@ from inspect_core.datasets.verdict_words import condition_sign, words_of
 
 SUFFIXES = frozenset({".txt", ".lst"})
 _LISTS = words_of("list liste lista files dateien")
-NAMES_ALL = False
+NAMES_ALL = True
 
 
 def holds(file: ListFile) -> bool:
     """Whether a file is named after a side or a condition, and each of its lines names a photo."""
     is_named = side_of(file.name.stem) is not None or _label(file) is not None
     lines = _lines(file) if is_named else []
-    return bool(lines) and all(PurePosixPath(line).suffix and file.is_photo(line) for _, line in lines)
+    return bool(lines) and all(file.is_photo(line) for _, line in lines)
 
 
 def read(file: ListFile) -> Listing:

@@ -1,5 +1,9 @@
 """A file beside one photo, under its name, that says what it shows: a JSON object with a verdict, or a word."""
 
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from inspect_core.datasets.listing import is_image
 from inspect_core.datasets.manifests.formats.records import flattened
 from inspect_core.datasets.manifests.label_table import FILES, label_of_one
 from inspect_core.datasets.manifests.list_file import ListFile
@@ -7,13 +11,13 @@ from inspect_core.datasets.manifests.manifest_entry import LONGEST_LABEL, Listin
 from inspect_core.datasets.verdict_words import condition_sign
 
 SUFFIXES = frozenset({".json", ".txt"})
-NAMES_ALL = False
+NAMES_ALL = True
 _NUMBERS = ("0", "1")
 
 
 def holds(file: ListFile) -> bool:
-    """Whether a file is named like a photo, or names it, and one field or word says what that shows."""
-    return file.is_photo(_photo(file)) and _label(file) is not None
+    """Whether a file is named like a photo, or names it and no other, and one field or word says what that shows."""
+    return file.is_photo(_photo(file)) and _label(file) is not None and len(_named(file)) < 2
 
 
 def read(file: ListFile) -> Listing:
@@ -35,6 +39,19 @@ def _label(file: ListFile) -> str | None:
     sign = condition_sign(text) if len(text) <= LONGEST_LABEL and "\n" not in text else None
     is_label = text in _NUMBERS or (sign is not None and sign.is_whole)
     return label_from_text(text) if is_label else None
+
+
+def _named(file: ListFile) -> set[PurePosixPath]:
+    """The photos that its JSON names, at whatever place."""
+    return {file.find(text) for text in _texts(file.json) if is_image(text) and file.is_photo(text)}
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _fields(file: ListFile) -> dict[str, str]:
