@@ -12,7 +12,7 @@ from typing import Any
 
 from inspect_core.datasets import mask_files
 from inspect_core.datasets.dataset import GOOD, ScanError, SkippedFile
-from inspect_core.datasets.layout import FOLDER, Layout, PathLabels, classify_paths, looks_like_lot, side_in
+from inspect_core.datasets.layout import FILE_NAME, FOLDER, Layout, PathLabels, classify_paths, looks_like_lot, side_in
 from inspect_core.datasets.manifests import formats
 from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Annotation
 from inspect_core.datasets.manifests.photo_list import Claim, PhotoLists, read_lists
@@ -26,8 +26,8 @@ UNLISTED_GOOD, BLANK_GOOD, NUMBERED = "unlisted-good", "blank-good", "numbered"
 READINGS = {
     NAMES: "by every word in the names of folders and files",
     FOLDERS: "by the whole names of folders",
-    LISTS: "by the list alone",
-    UNLISTED_GOOD: "with the photos that no list names as good",
+    LISTS: "by lists and files beside the photos alone",
+    UNLISTED_GOOD: "with the photos that no list or file names as good",
     BLANK_GOOD: "with the photos of an empty label as good",
     NUMBERED: "with folder 0 as good and folder 1 as defective",
     TOGETHER: "with all products together",
@@ -144,7 +144,8 @@ def read_labels(
     question = signs.question(by_names) or (signs.doubt_about(unread, by_names) if to_teach else None)
     if agree and question is None and (not to_teach or by_names.can_teach or chosen is not None or signs.is_said):
         return by_names
-    keys = [] if _is_silent(by_names) else [NAMES, FOLDERS, *([LISTS] if signs.contradicted else [])]
+    keys = [NAMES, FOLDERS] if _is_by_word(by_names) else []
+    keys += [LISTS] if signs.contradicted or not (keys or _is_silent(by_names)) else []
     open_keys = ((UNLISTED_GOOD, signs.unlisted), (BLANK_GOOD, signs.blank), (NUMBERED, signs.is_numbered))
     keys += [key for key, is_open in open_keys if is_open]
     readings: list[Reading] = []
@@ -396,6 +397,11 @@ def _product_name(product: str) -> str:
 def _is_silent(read: PhotoLabels) -> bool:
     """Whether nothing says what photos show, so that all are good for want of another word."""
     return not any(place.is_said and place.source for place in read.images.values())
+
+
+def _is_by_word(read: PhotoLabels) -> bool:
+    """Whether a folder or a file name says what some photo shows."""
+    return any(place.is_said and place.source in (FOLDER, FILE_NAME) for place in read.images.values())
 
 
 def _same(first: PhotoLabels, other: PhotoLabels) -> bool:

@@ -73,7 +73,7 @@ def test_photos_without_a_sidecar_beside_one_are_asked_about(photos, word, named
     with pytest.raises(UnclearLabels, match=rf"{named} photos are named in d\.json, and others lie beside") as error:
         scan(photos)
     goods = {reading.key: len(reading.good) for reading in error.value.readings}
-    assert goods == ({"names": 1, "unlisted-good": 5} if word == "OK" else {"unlisted-good": 4, "none": 5})
+    assert goods == ({"lists": 1, "unlisted-good": 5} if word == "OK" else {"unlisted-good": 4, "none": 5})
 
 
 def test_what_names_several_photos_is_about_none_of_them_alone(photos):
