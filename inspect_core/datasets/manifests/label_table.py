@@ -103,6 +103,7 @@ def listing_of(file: ListFile, rows: TableRows) -> Listing:
     header, body, columns = _columns(file, rows)
     label_name = _key(header[columns.label[0]]) if header else ""
     used = [*columns.label, *(column for column in columns if isinstance(column, int))]
+    classes = {column: label_from_text(header[column]) for column in columns.label} if header else {}
     entries = []
     for line, row in body:
         if len(row) <= max(columns.file, *columns.label):
@@ -115,7 +116,6 @@ def listing_of(file: ListFile, rows: TableRows) -> Listing:
         if len(columns.label) == 1:
             label = _label(row[columns.label[0]], label_name, line)
         else:
-            classes = {column: label_from_text(header[column]) for column in columns.label}
             shown = [name for column, name in classes.items() if row[column] in _IS_SET]
             without = None if GOOD in classes.values() and not shown else GOOD
             label = next((name for name in shown if name not in (GOOD, None)), without)
@@ -219,8 +219,9 @@ def _label_columns(
 def _are_classes(file: ListFile, names: Sequence[str], cells: Collection[str]) -> bool:
     """Whether columns of 0 and 1 are one for each class, as the file's name or one of theirs says."""
     are_flags = len(names) > 1 and set(cells) <= _IS_SET | _IS_NOT
-    has_both = bool({*names} & GOOD_COLUMNS and {*names} & DEFECTIVE)
-    is_labelled = bool({*names} & (LABELS - GOOD_COLUMNS - (DEFECTIVE if has_both else frozenset())))
+    # Beside a column of the good ones, that of the defective ones is a class too.
+    others = LABELS - GOOD_COLUMNS if GOOD_COLUMNS.isdisjoint(names) else LABELS - GOOD_COLUMNS - DEFECTIVE
+    is_labelled = not others.isdisjoint(names)
     return are_flags and not is_labelled and ("class" in file.name.stem or any(map(condition_sign, names)))
 
 
