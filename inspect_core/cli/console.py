@@ -5,11 +5,15 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 from tqdm import tqdm
 
+from inspect_core.datasets.dataset import GOOD
+from inspect_core.datasets.meanings import read_meanings, reading_of
 from inspect_core.datasets.photo_labels import ONLY, READINGS
+from inspect_core.datasets.verdict_words import EXCLUDED, TEST_ONLY
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.runtime import workspace
 from inspect_core.runtime.progress import Report
@@ -71,12 +75,32 @@ def argument(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Add the option that chooses how labels are read, for the commands that look for them among photos."""
+    """Add the options that say how labels are read, for the commands that look for them among photos."""
     readings = ", ".join(f"{key} ({words})" for key, words in READINGS.items())
     words = (
-        f"how labels are read where they can be read in more than one way: {readings}; {ONLY}NAME (that product alone)"
+        f"how labels are read where they can be read in more than one way: {readings}; {ONLY}NAME (that product "
+        "alone); or a table (.csv) of words and meanings, as --label has them"
     )
     parser.add_argument("--labels", metavar="READING", help=words)
+    meaning = (
+        f"what a folder, a label, a class or a word in names means: {GOOD}, a defect type, “{EXCLUDED}” or "
+        f"“{TEST_ONLY}” (good, and never taught); repeatable"
+    )
+    parser.add_argument("--label", metavar="WORD=MEANING", action="append", default=[], help=meaning)
+
+
+def chosen_reading(options: argparse.Namespace) -> str | None:
+    """How labels are read by the options of `add_labels`; None where nothing was said. Raises ValueError, OSError."""
+    meanings = {}
+    reading = options.labels
+    if reading is not None and Path(reading).suffix.lower() in (".csv", ".tsv"):
+        meanings, reading = read_meanings(workspace.expand_path(reading)), None
+    for text in options.label:
+        word, _, meaning = text.rpartition("=")
+        meanings[word.strip()] = meaning.strip()
+    if meanings and reading is not None:
+        raise ValueError("--labels names a reading and --label gives words a meaning; use one of them")
+    return reading_of(meanings) if meanings else reading
 
 
 path_argument = argument(workspace.expand_path)

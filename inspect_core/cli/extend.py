@@ -10,6 +10,7 @@ from inspect_core.cli.console import (
     NOT_ACCEPTED,
     add_labels,
     argument,
+    chosen_reading,
     path_argument,
     print_line,
     print_notes,
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         past_inspections = [
             inspection for inspection in inspections.read(log, most=MOST_REJUDGED) if inspection.recipe == recipe.digest
         ]
-    labels = labels_at(options.good, options.labels)
+    labels = labels_at(options.good, chosen_reading(options))
     task = plan_extension(recipe, photos_in(options.good), folders, past_inspections, labels=labels)
     print_notes(task.sentences())
     if task.defective and options.override is None:

@@ -12,6 +12,7 @@ from inspect_core.cli.console import (
     NOT_ACCEPTED,
     STOPPED,
     add_labels,
+    chosen_reading,
     path_argument,
     print_line,
     print_notes,
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     photos = photos_of(options.paths)
     names = [name for name, _ in photos]
     outputs.check(names)
-    truths, notes = confusion.truths_of(photos, options.paths, options.labels)
+    truths, notes = confusion.truths_of(photos, options.paths, chosen_reading(options))
     print_notes(notes)
     before = read_table(options.against) if options.against else []
     inspector = inspector_options.open_inspector(options)

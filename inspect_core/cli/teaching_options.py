@@ -6,6 +6,7 @@ from inspect_core.cli import worker_options
 from inspect_core.cli.console import (
     add_labels,
     argument,
+    chosen_reading,
     number_argument,
     path_argument,
     print_line,
@@ -128,7 +129,7 @@ def _typed(value: float | None, option: Option) -> float | None:
 
 def load_dataset(options: argparse.Namespace) -> Dataset:
     """The photos of the folder, except those to leave out; prints what was found."""
-    samples = scan(options.folder, labels=options.labels)
+    samples = scan(options.folder, labels=chosen_reading(options))
     is_narrow = samples.is_narrow and options.window is None
     learned = None if options.window is None else options.window == LEARNED
     samples = samples.with_depth(bits=options.depth, learned=learned)

@@ -8,22 +8,23 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 
 from inspect_core.datasets import preflight
 from inspect_core.datasets.dataset import GOOD, Dataset, PhotoFile, ScanError, SkippedFile
-from inspect_core.datasets.duplicates import HASH_GRID, difference_hash, near_duplicates
+from inspect_core.datasets.duplicates import HASH_GRID, difference_hash, near_duplicates, same_pictures
 from inspect_core.datasets.layout import PathLabels
-from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Annotation
+from inspect_core.datasets.manifests.manifest_entry import Annotation
 from inspect_core.datasets.manifests.photo_list import is_list
 from inspect_core.datasets.photo_labels import NAMES, PhotoLabels, UnclearLabels
 from inspect_core.datasets.photo_tree import PhotoTree, resolved, unreadable
 from inspect_core.datasets.splitting import Split as Split
 from inspect_core.datasets.splitting import split as split
-from inspect_core.datasets.verdict_words import condition_sign
+from inspect_core.datasets.verdict_words import UNNAMED, condition_sign
 from inspect_core.images.depth import ValueStatistics, depth_of
 from inspect_core.images.header import open_photo
-from inspect_core.images.photo_reader import ImageError, read_mask, thumbnail
+from inspect_core.images.photo_reader import ImageError, read, read_mask, thumbnail
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.wording import escape_line, join_first_names, pluralise
 
@@ -110,7 +111,8 @@ def _samples(tree: PhotoTree, labels_read: PhotoLabels, report: Report) -> Datas
             looks.append(scanned_photo)
             report(len(looks) / len(images), f"checking photo {len(looks):,} of {len(images):,}")
     skipped += [file for _, refused in looks for file in refused]
-    usable = _distinct(_of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped), skipped)
+    of_one_depth = _of_one_depth([scanned for scanned, _ in looks if scanned is not None], skipped)
+    usable = _uncontradicted(_distinct(of_one_depth, skipped), skipped)
     samples = [scanned.sample for scanned in usable]
     good, defects = (
         tuple(sample for sample in samples if (sample.label == GOOD) == is_good) for is_good in (True, False)
@@ -169,6 +171,30 @@ def _distinct(looks: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_S
                 SkippedFile(sample.name, f"it is a copy of {escape_line(name)}; one photo is one part", "photo")
             )
     return distinct
+
+
+def _uncontradicted(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:
+    """The photos without those good ones that are defective ones too: copied, or saved once more."""
+    good = [photo for photo in photos if photo.sample.label == GOOD]
+    defective = [photo for photo in photos if photo.sample.label != GOOD]
+    by_digest = {photo.file_digest: photo for photo in defective}
+
+    def difference(is_good: bool, row: int, other: int) -> float:
+        try:
+            second = (good if is_good else defective)[other].sample
+            pixels = [read(sample.path, sample.depth).pixels for sample in (good[row].sample, second)]
+        except ImageError:
+            return np.inf
+        return float(np.mean(cv2.absdiff(*pixels))) if pixels[0].shape == pixels[1].shape else np.inf
+
+    thumbnails = (np.array([photo.grey for photo in several], np.int32) for several in (good, defective))
+    same = {row: defective[other] for row, other in same_pictures(*thumbnails, difference).items()}
+    same |= {row: by_digest[photo.file_digest] for row, photo in enumerate(good) if photo.file_digest in by_digest}
+    for row, other in same.items():
+        words = f"the same photo is also {escape_line(other.sample.label)} ({escape_line(other.sample.name)})"
+        skipped.append(SkippedFile(good[row].sample.name, f"{words}; remove one of them", "photo"))
+    left_out = {id(good[row]) for row in same}
+    return [photo for photo in photos if id(photo) not in left_out]
 
 
 def _of_one_depth(photos: list[_ScannedPhoto], skipped: list[SkippedFile]) -> list[_ScannedPhoto]:

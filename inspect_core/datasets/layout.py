@@ -4,40 +4,33 @@ Folders named after what they hold may lie at any depth, below dates, lots and c
 `verdict_words`, others by a word for defective or after their defect type; or train/ and test/ with such folders
 inside, as in MVTec AD (Bergmann et al., 2019). Masks stand in ground_truth/ or beside their image, under the image's
 name with or without an ending. Where a folder could mean either, it is taken for a defect: a defect is never taught.
+Where the names of files fall into a few groups by words that say nothing known ("bolt_7", "bolt_7_F"), these are
+unclear.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
 from inspect_core.datasets.dataset import GOOD, Side
-from inspect_core.datasets.verdict_words import ConditionSign, condition_sign, is_good_word, words_of
+from inspect_core.datasets.verdict_words import (
+    LABEL_WORDS,
+    PLAIN,
+    ConditionSign,
+    UnclearWord,
+    Vocabulary,
+    is_good_word,
+    name_words,
+    words_of,
+)
 
 FOLDER, FILE_NAME = "folder", "file name"
 """Where a label was read."""
-TRAIN_WORDS = words_of("train training trainval val valid validation")
-TEST_WORDS = words_of("test testing testset testpublic")
-UNLABELLED_WORDS = words_of("testprivate testprivatemixed unlabelled unlabeled holdout")
-MASK_WORDS = words_of(
-    "groundtruth gt mask masks msk msks maske masken masque masques maschera maschere mascara mascaras"
-)
-MASK_OR_LABEL_WORDS = words_of("label labels annotation annotations segmentation segmentations seg")
-"""Folders whose images are masks if each has the name of a photo elsewhere."""
-PLAIN_WORDS = words_of(
-    "image images imgs img photo photos picture pictures pics data dataset raw rgb default jpegimages input inputs "
-    "bild bilder foto fotos teile parts"
-)
-"""Folders that say nothing of what they hold."""
-LOT_WORDS = words_of(
-    "lot batch charge los lote lotto partia tray panel wafer reel coil roll day shift week kw run station line linie"
-)
-VIEW_WORDS = words_of(
-    "view cam camera kamera angle side light led exp exposure shot take frame channel img image photo pose position "
-    "pos rot rotation"
-)
+_WORDS = {use: words_of(words) for use, words in LABEL_WORDS["folders"].items()}
+LOT_WORDS, VIEW_WORDS, BESIDE_PHOTOS = _WORDS["lot"], _WORDS["view"], _WORDS["beside_photos"]
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _MONTH = re.compile(rf"({_MONTHS})[a-z]*", re.IGNORECASE)
 _MASK_SUFFIX = re.compile(
@@ -68,7 +61,7 @@ class Layout:
 
     masks: also of refused images of which nothing but a mask may say what they show.
     products: the folders of several products that lie side by side, else empty; product_by_path: of which of them a
-    photo is, "" for none.
+    photo is, "" for none. outside: what names say of refused images that lie in no side.
     """
 
     images: dict[PurePosixPath, PathLabels]
@@ -77,6 +70,7 @@ class Layout:
     refused: dict[PurePosixPath, str]
     products: tuple[str, ...] = ()
     product_by_path: dict[PurePosixPath, str] = field(default_factory=dict)
+    outside: dict[PurePosixPath, PathLabels] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,8 +91,9 @@ class _Path:
 
     @property
     def product(self) -> str:
-        """The folders above the first one that says what its photos are, without lots."""
-        return "/".join(folder for folder in self.folders[: self.unmarked_depth] if not looks_like_lot(folder))
+        """The folders above the first one that says what its photos are, without lots below a side."""
+        above = self.folders[: self.unmarked_depth]
+        return "/".join(folder for folder in above if self.side is not None or not looks_like_lot(folder))
 
 
 def classify_paths(
@@ -106,21 +101,23 @@ def classify_paths(
     *,
     by_parts: bool = False,
     is_mask: Callable[[PurePosixPath], bool] = lambda path: True,
+    vocabulary: Vocabulary = PLAIN,
 ) -> Layout:
     """Sort image paths, relative to the root of the tree, into images, masks and neither. Touches no file.
 
     by_parts: whether a word also counts as a part of a folder's name, and in a file's; else only where every photo lies
-    in a folder that says so. is_mask: whether a file beside a photo of its name is a mask by its content.
+    in a folder, or has a name, that says so and nothing else. is_mask: whether a file beside a photo of its name is a
+    mask by its content.
     """
     paths = sorted(paths)
     masks = find_masks(paths, is_mask)
-    names = _read_names([path for path in paths if path not in masks], by_parts=by_parts)
+    names = _read_names([path for path in paths if path not in masks], by_parts=by_parts, vocabulary=vocabulary)
     taught_apart = any(name.side == "train" for name in names.values())
     labelled = any(_says(name, "good") for name in names.values())
     containers = {name.folders[:depth] for name in names.values() for depth in range(1, name.unmarked_depth + 1)
                   if any(name.signs) or name.side}  # fmt: skip
 
-    images, refused = {}, {}
+    images, refused, outside = {}, {}, {}
     by_mask: dict[PurePosixPath, PathLabels] = {}  # in test/ itself: only a mask can say what they show
     products = set()
     for path, name in names.items():
@@ -130,6 +127,8 @@ def classify_paths(
             refused[path] = "its folder holds photos without labels; inspect them, they are never taught"
         elif taught_apart and side is None:
             refused[path] = "it is in neither train/ nor test/; move it into one of them"
+            if place is not None:
+                outside[path] = place
         elif place is not None:
             images[path] = place
             if place.label == GOOD and (place.source == FOLDER or side == "train"):
@@ -140,20 +139,21 @@ def classify_paths(
         else:
             remedy = "move it into that folder, or into a folder of defects"
             refused[path] = f"it is next to the folder of good parts; {remedy}"
+    images |= _unclear_words(images)
     matched = _match(masks, images | by_mask)
     stray = sorted(masks - {mask for several in matched.values() for mask in several})
     several = tuple(sorted(products)) if len(products) > 1 else ()
-    return Layout(images, matched, stray, refused, several, _products_of(names, several))
+    return Layout(images, matched, stray, refused, several, _products_of(names, several), outside)
 
 
 def is_mask_folder(folder: str) -> bool:
     """Whether a folder's name says that it holds masks: "ground_truth", "masks"."""
-    return _letters(folder) in MASK_WORDS
+    return _letters(folder) in _WORDS["masks"]
 
 
 def is_plain_folder(folder: str) -> bool:
     """Whether a folder's name says nothing of what it holds: "images", "JPEGImages"."""
-    return _letters(folder) in PLAIN_WORDS
+    return _letters(folder) in _WORDS["plain"]
 
 
 def is_side(folder: str) -> bool:
@@ -164,11 +164,11 @@ def is_side(folder: str) -> bool:
 def side_of(name: str) -> Side | Literal["unlabelled"] | None:
     """The side that a name means: "train", "val", "test_public", "test_private"; None for any other."""
     letters = _letters(name)
-    if letters in TRAIN_WORDS:
+    if letters in _WORDS["train"]:
         return "train"
-    if letters in UNLABELLED_WORDS:
+    if letters in _WORDS["unlabelled"]:
         return "unlabelled"
-    return "test" if letters in TEST_WORDS else None
+    return "test" if letters in _WORDS["test"] else None
 
 
 def side_in(path: PurePosixPath) -> Side | Literal["unlabelled"] | None:
@@ -189,28 +189,62 @@ def _letters(folder: str) -> str:
     return re.sub(r"[\W\d_]+", "", folder.casefold())
 
 
-def _read_names(paths: Iterable[PurePosixPath], *, by_parts: bool) -> dict[PurePosixPath, _Path]:
-    names = {path: _name_of(path) for path in paths}
+def _read_names(
+    paths: Iterable[PurePosixPath], *, by_parts: bool, vocabulary: Vocabulary
+) -> dict[PurePosixPath, _Path]:
+    names = {path: _name_of(path, vocabulary) for path in paths}
     defective = any(_says(name, "defective", "type") for name in names.values())
     everywhere = defective and all(any(name.signs) for name in names.values())
     in_parts = by_parts and defective
+    in_files = in_parts or all(name.file_sign is not None and name.file_sign.is_whole for name in names.values())
+
+    def counts(sign: ConditionSign | None, is_counted: bool) -> bool:
+        return sign is not None and (is_counted or sign.condition == "unclear" or sign.label != "")
 
     def counted(name: _Path) -> _Path:
-        sign = tuple(
-            sign if sign is not None and (sign.is_whole or everywhere or in_parts) else None for sign in name.signs
+        signs = (
+            sign if counts(sign, (sign is not None and sign.is_whole) or everywhere or in_parts) else None
+            for sign in name.signs
         )
-        return _Path(name.folders, name.side, name.above, sign, name.file_sign if in_parts else None)
+        file_sign = name.file_sign if counts(name.file_sign, in_files) else None
+        return replace(name, signs=tuple(signs), file_sign=file_sign)
 
     return {path: counted(name) for path, name in names.items()}
 
 
-def _name_of(path: PurePosixPath) -> _Path:
+def _name_of(path: PurePosixPath, vocabulary: Vocabulary) -> _Path:
     folders = path.parts[:-1]
     at = next((number for number, folder in enumerate(folders) if side_of(folder)), None)
-    meaningful = [folder for number, folder in enumerate(folders) if number != at and not is_plain_folder(folder)]
-    above = sum(not is_plain_folder(folder) for folder in folders[:at]) if at is not None else 0
+
+    def is_silent(folder: str) -> bool:
+        return is_plain_folder(folder) and vocabulary.meaning(folder) is None
+
+    meaningful = [folder for number, folder in enumerate(folders) if number != at and not is_silent(folder)]
+    above = sum(not is_silent(folder) for folder in folders[:at]) if at is not None else 0
     side = None if at is None else side_of(folders[at])
-    return _Path(tuple(meaningful), side, above, tuple(map(condition_sign, meaningful)), condition_sign(path.stem))
+    signs = tuple(map(vocabulary.sign, meaningful))
+    return _Path(tuple(meaningful), side, above, signs, vocabulary.sign(path.stem, in_parts=True))
+
+
+def _unclear_words(images: Mapping[PurePosixPath, PathLabels]) -> dict[PurePosixPath, PathLabels]:
+    """The photos of which nothing but a folder 0 or 1, or a word in their file's name may say what they show, as
+    unclear: where such words divide a series of numbers or of names with a common word into a few groups.
+    """
+    silent = [path for path, place in images.items() if not (place.source or place.is_said)]
+    if {path.parent.name for path in silent} == {"0", "1"}:
+        return {path: replace(images[path], label=UnclearWord(path.parent.name), source=FOLDER) for path in silent}
+    words = {path: name_words(path.stem) for path in silent}
+    common = set.intersection(*map(set, words.values())) if words else set()
+    odd = {path: tuple(word for word in of_name if word not in common) for path, of_name in words.items()}
+    groups = set(odd.values())
+    is_series = bool(common) or all(any(map(str.isdigit, path.stem)) for path, of_name in odd.items() if of_name)
+    if not is_series or not 1 < len(groups) <= len(odd) / 2:
+        return {}
+    return {
+        path: replace(images[path], label=UnclearWord(" ".join(of_name)), source=FILE_NAME, is_said=False)
+        for path, of_name in odd.items()
+        if of_name
+    }
 
 
 def _products_of(names: Mapping[PurePosixPath, _Path], products: Sequence[str]) -> dict[PurePosixPath, str]:
@@ -245,14 +279,20 @@ def _place(name: _Path, side: Side | None, *, labelled: bool, containers: set[tu
         is_type_below = below and not looks_like_lot(below[0]) and not is_good_word(below[0])
         if at.get("defective") == number and is_type_below:
             return placed(below[0], FOLDER, number, number + 1)
-        return placed(folders[number], FOLDER, number)
+        sign = name.signs[number]
+        return placed((sign.label if sign is not None else "") or folders[number], FOLDER, number)
     unknown = [
         number
         for number, folder in enumerate(folders)
         if name.signs[number] is None and not looks_like_lot(folder) and folders[: number + 1] not in containers
     ]
-    if by_file is not None and by_file.condition != "good":
-        return placed(folders[unknown[0]] if unknown else by_file.word, FILE_NAME, *unknown[:1])
+    if by_file is not None and by_file.condition in ("defective", "type"):
+        label = by_file.label or (folders[unknown[0]] if unknown else by_file.word)
+        return placed(label, FILE_NAME, *unknown[:1])
+    if "unclear" in at:
+        return placed(UnclearWord(folders[at["unclear"]]), FOLDER, at["unclear"])
+    if by_file is not None and by_file.condition == "unclear":
+        return placed(UnclearWord(by_file.word), FILE_NAME)
     if "good" in at:
         return placed(GOOD, FOLDER, at["good"])
     if by_file is not None:
@@ -264,25 +304,34 @@ def _place(name: _Path, side: Side | None, *, labelled: bool, containers: set[tu
 
 def find_masks(paths: Iterable[PurePosixPath], is_mask: Callable[[PurePosixPath], bool]) -> set[PurePosixPath]:
     """Which image paths are masks: by their folder, by the ending of their name beside its photo, or PNGs beside
-    a JPEG of the same name; is_mask: whether these are masks by their content.
+    a JPEG of the same name; is_mask: whether these are masks by their content. Case does not matter.
     """
     paths = list(paths)
-    plain = {path.with_suffix("") for path in paths}
     suffixes = defaultdict(set)
     for path in paths:
-        suffixes[path.with_suffix("")].add(path.suffix.lower())
+        suffixes[_plain(path)].add(path.suffix.lower())
     masks = {
         path
         for path in paths
         if any(is_mask_folder(folder) for folder in path.parts[:-1])
-        or (_MASK_SUFFIX.search(path.stem) and path.with_name(_MASK_SUFFIX.sub("", path.stem)) in plain)
-        or (path.suffix.lower() in _MASK_OF_TWIN and suffixes[path.with_suffix("")] & _PHOTO_OF_TWIN and is_mask(path))
+        or (_MASK_SUFFIX.search(path.stem) and _plain(path.with_name(f"{_mask_stem(path)}.png")) in suffixes)
+        or (path.suffix.lower() in _MASK_OF_TWIN and suffixes[_plain(path)] & _PHOTO_OF_TWIN and is_mask(path))
     }
-    perhaps = [path for path in paths if any(_letters(folder) in MASK_OR_LABEL_WORDS for folder in path.parts[:-1])]
-    stems = {path.stem for path in set(paths) - masks - set(perhaps)}
-    if all(_MASK_SUFFIX.sub("", path.stem) in stems for path in perhaps):
+    words = _WORDS["masks_or_labels"]
+    perhaps = [path for path in paths if any(_letters(folder) in words for folder in path.parts[:-1])]
+    stems = {path.stem.casefold() for path in set(paths) - masks - set(perhaps)}
+    if all(_mask_stem(path).casefold() in stems for path in perhaps):
         masks |= set(perhaps)
     return masks
+
+
+def _plain(path: PurePosixPath) -> str:
+    return str(path.with_suffix("")).casefold()
+
+
+def _mask_stem(path: PurePosixPath) -> str:
+    """The name of a mask without its ending, and without the word that says that it is one."""
+    return _MASK_SUFFIX.sub("", path.stem)
 
 
 def _match(
@@ -295,18 +344,20 @@ def _match(
     in_folder = defaultdict(list)
     for mask in sorted(masks, key=lambda path: (not _MASK_SUFFIX.search(path.stem), path)):
         folders, side = _mask_key(mask)
-        stem = _MASK_SUFFIX.sub("", mask.stem)
+        stem = _mask_stem(mask).casefold()
         by_key.setdefault((side, folders, stem), mask)
         by_key.setdefault((folders, stem), mask)
         if folders:
             in_folder[folders[:-1], folders[-1]].append(mask)
-    defects = Counter(image.stem for image, place in images.items() if place.label != GOOD)
+    defects = Counter(image.stem.casefold() for image, place in images.items() if place.label != GOOD)
+    stems = Counter(image.stem.casefold() for image in images)
     masks_by_image = {}
     for image, place in images.items():
         folders, side = _mask_key(image)
-        is_unique = place.label != GOOD and defects[image.stem] == 1
-        mask = by_key.get((side, folders, image.stem)) or by_key.get((folders, image.stem))
-        mask = mask or (by_key.get(((), image.stem)) if is_unique else None)
+        stem = image.stem.casefold()
+        is_unique = stems[stem] == 1 or (place.label != GOOD and defects[stem] == 1)
+        mask = by_key.get((side, folders, stem)) or by_key.get((folders, stem))
+        mask = mask or (by_key.get(((), stem)) if is_unique else None)
         if mask is not None:
             masks_by_image[image] = (mask,)
         elif several := in_folder.get((folders, image.stem)):
@@ -316,6 +367,6 @@ def _match(
 
 def _mask_key(path: PurePosixPath) -> tuple[tuple[str, ...], str | None]:
     """The folders by which a photo and its mask are the same, and their side."""
-    silent = MASK_WORDS | MASK_OR_LABEL_WORDS | PLAIN_WORDS
+    silent = _WORDS["masks"] | _WORDS["masks_or_labels"] | _WORDS["plain"]
     folders = (folder for folder in path.parts[:-1] if not side_of(folder) and _letters(folder) not in silent)
     return tuple(folders), side_in(path)

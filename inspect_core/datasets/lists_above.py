@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from inspect_core.datasets.listing import is_clutter
 from inspect_core.datasets.manifests import formats
+from inspect_core.datasets.verdict_words import LABEL_WORDS, words_of
 
 FOLDERS_UP = 2
 MOST_LISTS = 20
@@ -20,9 +21,8 @@ def lists_above(folder: Path, root: Path, may_read: Callable[[Path], bool]) -> l
 
     may_read: whether what lies in a folder above may be read. A folder that cannot be listed holds none.
     """
-    suffixes = {
-        suffix for list_format in formats.all_formats() if list_format.NAMES_ALL for suffix in list_format.SUFFIXES
-    }
+    known = (list_format.SUFFIXES for list_format in formats.all_formats() if list_format.NAMES_ALL)
+    suffixes = words_of(LABEL_WORDS["silent_files"]["tables"]).union(*known)
     lists: list[PurePosixPath] = []
     for above in islice(folder.parents, FOLDERS_UP):
         if not may_read(above):

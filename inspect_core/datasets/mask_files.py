@@ -6,8 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Annotation
-from inspect_core.images.header import ImageError, open_header, open_photo
+from inspect_core.datasets.manifests.manifest_entry import Annotation
+from inspect_core.datasets.verdict_words import UNNAMED
+from inspect_core.images.header import ALPHA_MODES, ImageError, open_header, open_photo
 from inspect_core.images.photo_reader import read_mask
 
 MASK_LEVELS = 32
@@ -29,12 +30,17 @@ def is_drawn(path: Path) -> bool:
 
 
 def is_marked(path: Path) -> bool:
-    """Whether a mask marks anything; one that cannot be read does, so that its photo is not taken for good."""
+    """Whether a mask marks anything, in its colours, its palette or its alpha; one that cannot be read does, so that
+    its photo is not taken for good.
+    """
     try:
         with open_photo(path) as file:
             image = open_header(file, path.name)
             least = _JPEG_MARK if image.format == "JPEG" else 1
-            return int(np.asarray(image.convert("L")).max()) >= least
+            values = np.asarray(image)
+            has_alpha = image.mode in ALPHA_MODES or "transparency" in image.info
+            colours = values[..., :-1] if image.mode in ALPHA_MODES else values
+            return int(colours.max()) >= least or (has_alpha and int(np.ptp(values[..., -1:])) > 0)
     except (ImageError, OSError):
         return True
 

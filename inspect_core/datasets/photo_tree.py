@@ -11,12 +11,12 @@ from typing import Any
 
 from inspect_core.datasets.archives import unpacked
 from inspect_core.datasets.dataset import ScanError, SkippedFile
-from inspect_core.datasets.layout import is_mask_folder, is_plain_folder, is_side
+from inspect_core.datasets.layout import BESIDE_PHOTOS, is_mask_folder, is_plain_folder, is_side, side_in
 from inspect_core.datasets.listing import MAX_DEPTH, is_clutter, is_image, walk
 from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.photo_list import is_list
-from inspect_core.datasets.photo_labels import PhotoLabels, is_document, read_labels
-from inspect_core.datasets.verdict_words import condition_sign, words_of
+from inspect_core.datasets.photo_labels import PhotoLabels, read_labels
+from inspect_core.datasets.verdict_words import LABEL_WORDS, condition_sign, words_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import escape_line
 
@@ -24,8 +24,7 @@ MAX_FILES = 100_000
 OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
 RECIPE_FILE = "recipe.json"
 """A folder with this file is a recipe, whose tables are Loupe's own."""
-BESIDE_PHOTOS = words_of("annotations annotation labels label ann annos anno split_csv imagesets")
-"""Folders of files on photos that lie beside them."""
+_SILENT = {use: words_of(words) for use, words in LABEL_WORDS["silent_files"].items()}
 
 
 def resolve_allowed_path(path: str | Path, roots: Sequence[str | Path]) -> Path:
@@ -68,7 +67,7 @@ def top_folder(path: Path, roots: Sequence[str | Path] | None = None) -> Path:
     if is_chosen_list and bottom.name.casefold() in BESIDE_PHOTOS and is_within(bottom.parent, roots):
         return bottom.parent
     folder = bottom
-    while not is_chosen_list and is_plain_folder(folder.name) and is_within(folder.parent, roots):
+    while not is_chosen_list and _is_below_annotated(folder.name) and is_within(folder.parent, roots):
         folder = folder.parent
         neighbours = [child.name for child in folder.iterdir() if child.is_dir() and not child.is_symlink()]
         if any(map(_is_beside_photos, neighbours)):
@@ -81,7 +80,7 @@ class PhotoTree:
     """The files below a folder, an unpacked archive, or the folder of a list.
 
     name: of what the user chose; chosen: the list, below `root`; files: images, by extension; documents: files that may
-    be lists; skipped: all others with the reason; unpacked: the folder of an archive.
+    say what photos show; skipped: all others with the reason; unpacked: the folder of an archive.
     """
 
     root: Path
@@ -131,9 +130,8 @@ class PhotoTree:
     def read_labels(self, reading: str | None, *, to_teach: bool = True) -> PhotoLabels:
         """The labels of the photos, as `photo_labels.read_labels`."""
         others = {skipped.name: skipped.reason for skipped in self.skipped if skipped.role == "photo"}
-        unread = [PurePosixPath(skipped.name) for skipped in self.skipped if skipped.role == "other"]
-        known = {"name": self.name, "chosen": self.chosen, "reading": reading, "to_teach": to_teach}
-        return read_labels(self.root, self.files, self.documents, others, unread=unread, **known)
+        options = {"name": self.name, "chosen": self.chosen, "reading": reading, "to_teach": to_teach}
+        return read_labels(self.root, self.files, self.documents, others, **options)
 
     def discard(self) -> None:
         """Remove what was unpacked."""
@@ -171,6 +169,12 @@ def _content(folder: Path) -> tuple[list[Path], bool]:
     return [child for child in visible if child.is_dir() and not child.is_symlink() and _holds(child)], has_images
 
 
+def is_document(name: str) -> bool:
+    """Whether a file that is no image may say what photos show: all may but those that `label_words.toml` names."""
+    path = PurePosixPath(name.casefold())
+    return path.suffix not in _SILENT["endings"] and not path.name.startswith(tuple(_SILENT["names"]))
+
+
 def _has_documents(folder: Path) -> bool:
     """Whether files that may be lists lie directly in a folder."""
     return any(is_document(child.name) for child in folder.iterdir() if child.is_file())
@@ -188,8 +192,14 @@ def _is_of(name: str, folder: PurePosixPath) -> bool:
     """Whether a file lies in a folder that the user chose, or beside it and may say what its photos show."""
     path = PurePosixPath(name)
     if path.parent == PurePosixPath():
-        return is_document(name)
-    return path.is_relative_to(folder) or _is_beside_photos(path.parts[0])
+        return not is_image(name)
+    is_of_side = side_in(path) in (None, side_in(folder / "photo"))
+    return path.is_relative_to(folder) or (_is_beside_photos(path.parts[0]) and is_of_side)
+
+
+def _is_below_annotated(folder: str) -> bool:
+    """Whether a folder of photos may have their annotations in one beside it, or beside one above."""
+    return is_plain_folder(folder) or is_side(folder)
 
 
 def _is_beside_photos(folder: str) -> bool:
@@ -199,7 +209,7 @@ def _is_beside_photos(folder: str) -> bool:
 def _walk(
     root: Path, within: PurePosixPath | None
 ) -> tuple[list[PurePosixPath], list[SkippedFile], list[PurePosixPath]]:
-    """The image files below `root`, by extension, all other files, and those of them that may be lists; no link
+    """The image files below `root`, by extension, all other files, and those of them that may speak of photos; no link
     leads out of it. within: the folder below `root` whose photos are meant, None for all.
     """
     files: list[PurePosixPath] = []

@@ -15,14 +15,15 @@ from inspect_core.datasets.listing import walk
 from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.formats import suffixes
 from inspect_core.datasets.photo_tree import MAX_FILES, is_within, resolve_allowed_path, top_folder
-from inspect_core.datasets.unread_files import TABLES, TEXTS
+from inspect_core.datasets.verdict_words import LABEL_WORDS, words_of
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.ui import folder_browser, shell, upload_cleaning, uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
-LABEL_TYPES = sorted({suffix.lstrip(".") for suffix in suffixes() | TABLES | TEXTS} | {"names"})
+_TELLING = suffixes().union(*(words_of(LABEL_WORDS["silent_files"][use]) for use in ("tables", "texts")))
+LABEL_TYPES = sorted(suffix.lstrip(".") for suffix in _TELLING)
 """Endings of files that may say what photos show, which an upload must not leave behind."""
 SAMPLE, FOLDER, UPLOAD = "Sample", "Folder on this computer", "Upload"
 

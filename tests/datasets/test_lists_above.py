@@ -70,7 +70,7 @@ def test_names_that_lie_in_several_folders_are_asked_about(photos):
     chosen = photos("lot 1")
     photos("lot 2")
     table(chosen.parent / "labels.csv", LABELS)
-    with pytest.raises(UnclearLabels, match=r"may say which are defective \(labels\.csv\)"):
+    with pytest.raises(UnclearLabels, match=r"labels\.csv: line 2 names 0\.png, which lies in several"):
         scan(chosen)
     assert counts(chosen, labels="names") == (8, 0)
 

@@ -16,7 +16,7 @@ from PIL import Image
 
 from inspect_core.datasets.dataset import GOOD, ScanError
 from inspect_core.datasets.folders import labels_at, scan, split
-from inspect_core.datasets.photo_labels import UnclearLabels
+from inspect_core.datasets.photo_labels import UnclearLabels, reading_of
 from inspect_core.datasets.splitting import train_on_all
 from tests.examples import examples
 
@@ -67,7 +67,7 @@ def readings(place: Path) -> dict[str, tuple[int, int]]:
     """The counts of the readings of which one has to be chosen."""
     with pytest.raises(UnclearLabels, match="Nothing is taught") as error:
         scan(place)
-    assert all(f"--labels {reading.key}" in str(error.value) for reading in error.value.readings)
+    assert all(reading.sentence() in str(error.value) for reading in error.value.readings)
     return {reading.key: (len(reading.good), len(reading.defective)) for reading in error.value.readings}
 
 
@@ -95,11 +95,12 @@ def test_folders_say_it_at_any_depth(tmp_path, expected):
     assert {path.relative_to(tmp_path / "part").as_posix(): label for path, label in by_path.items()} == expected
 
 
+LEFT_GOOD = '{"left": "good", "right": "defect"}'
 UNCLEAR = {
-    "file names": (["1_OK.png", "2_OK.png", "3_NG.png"], {"names": (2, 1), "folders": (3, 0)}),
-    "bad file names alone": (["1.png", "2.png", "3_Kratzer.png"], {"names": (2, 1), "folders": (3, 0)}),
-    "a file that its folder contradicts": (["OK/1.png", "OK/2_nok.png"], {"names": (1, 1), "folders": (2, 0)}),
-    "folders of unknown meaning": (["left/a.png", "right/b.png"], {"none": (2, 0)}),
+    "bad file names alone": (["1.png", "2.png", "3_Kratzer.png"], {"names": (2, 1), "none": (3, 0)}),
+    "a file that its folder contradicts": (["OK/1.png", "OK/2_nok.png"], {"names": (1, 1), "none": (2, 0)}),
+    "folders of unknown meaning": (["left/a.png", "right/b.png"], {"none": (2, 0), LEFT_GOOD: (1, 1)}),
+    "words in names": (["1.png", "2.png", "3_xy.png", "4_xy.png"], {'{"xy": "defect"}': (2, 2), "none": (4, 0)}),
     "products": (["nut/good/a.png", "bolt/good/b.png", "bolt/bad/c.png"],
                  {"only:bolt": (1, 1), "only:nut": (1, 0), "together": (2, 1)}),
     "a product whose name is in another's": (["nut/good/a.png", "nut/scratch/b.png", "old/nut m4/good/c.png"],
@@ -317,16 +318,16 @@ def test_a_list_of_defects_alone_leaves_the_others_to_the_user(tmp_path):
 def test_a_list_that_contradicts_names_is_asked_about(tmp_path):
     photos(tmp_path, "OK/a.png", "NG/b.png")
     table(tmp_path / "labels.csv", ("file", "label"), ("OK/a.png", "good"), ("NG/b.png", "good"))
-    assert readings(tmp_path) == {"names": (1, 1), "lists": (2, 0)}
+    assert readings(tmp_path) == {"names": (1, 1), "none": (2, 0)}
     table(tmp_path / "labels.csv", ("file", "label"), ("OK/a.png", "good"), ("NG/b.png", "good"))
-    assert readings(tmp_path / "labels.csv") == {"names": (1, 1), "lists": (2, 0)}
+    assert readings(tmp_path / "labels.csv") == {"names": (1, 1), "none": (2, 0)}
 
 
 COLUMNS = {
     "yes or no": (("image", "is_defect"), ("False", "True")),
     "1 or 0": (("image", "is_defect"), ("0", "1")),
     "good or not": (("image", "is_good"), ("yes", "no")),
-    "number": (("filename", "label"), ("0", "1")),
+    "a count": (("filename", "defects"), ("0", "2")),
     "type or none": (("image", "defect_type"), ("none", "scratch")),
     "in German": (("Datei", "Ergebnis"), ("i.O.", "n.i.O.")),
 }
@@ -360,10 +361,10 @@ def test_a_table_of_other_things_is_named(tmp_path):
     table(tmp_path / "shots.csv", ("file", "exposure", "gain"), ("a.png", "3", "1.5"), ("b.png", "3", "1.5"))
     dataset = scan(tmp_path)
     assert len(dataset.good) == 2
-    assert any("shots.csv names photos, but is not read" in line for line in dataset.warnings)
+    assert "shots.csv: it names photos and holds no label (file, exposure, gain)." in dataset.warnings
     table(tmp_path / "shots.csv", ("file", "left", "right"), ("a.png", "OK", "OK"), ("b.png", "NG", "OK"))
-    with pytest.raises(ScanError, match=r"shots\.csv, line 1: cannot tell which of its 3 columns contains the label"):
-        scan(tmp_path)
+    assert readings(tmp_path) == {'{"left NG, right OK": "defect"}': (1, 1), "none": (2, 0)}
+    assert labels(scan(tmp_path, labels=reading_of({"left NG, right OK": "OK"}))) == {"a.png": GOOD, "b.png": GOOD}
     table(tmp_path / "shots.csv", ("file", "left", "lamp"), ("a.png", "OK", "1.5"), ("b.png", "NG", "1.5"))
     assert labels(scan(tmp_path)) == {"a.png": GOOD, "b.png": "NG"}, "the one column in which each cell is a verdict"
 

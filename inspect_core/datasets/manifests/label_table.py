@@ -10,61 +10,36 @@ from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.layout import side_of
 from inspect_core.datasets.listing import is_image
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import (
-    UNNAMED,
-    Listing,
-    ManifestEntry,
-    ManifestError,
-    label_from_text,
-)
-from inspect_core.datasets.verdict_words import condition_sign
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestEntry, ManifestError
+from inspect_core.datasets.verdict_words import LABEL_WORDS, UNNAMED, UnclearWord, Vocabulary, condition_sign
 from inspect_core.runtime.wording import join_first_names, pluralise
 
 
 def _names(text: str) -> frozenset[str]:
     """Names, or values, that stand with commas between them."""
-    return frozenset(text.split(", "))
+    return frozenset(re.split(r",\s+", text.strip()))
 
 
-FILES = _names(
-    "file, filename, file name, files, path, filepath, file path, image, images, image path, img, image name, "
-    "imagename, image file, image id, photo, picture, name, datei, dateiname, bild"
+_COLUMNS = {use: _names(names) for use, names in LABEL_WORDS["columns"].items()}
+FILES, DEFECTIVE, GOOD_COLUMNS, NAMES_DEFECTS = (
+    _COLUMNS[use] for use in ("file", "defective", "good", "names_defects")
 )
-DEFECTIVE = _names(
-    "is defect, is defective, defective, is anomaly, is anomalous, anomalous, is bad, is ng, anomaly, defect, "
-    "has defect, fehlerhaft, defekt"
-)
-"""Columns in which true means defective."""
-GOOD_COLUMNS = _names("is good, is ok, good, ok, io, passed, pass, is normal, conforming")
-"""Columns in which true means good."""
-LABELS = (
-    DEFECTIVE
-    | GOOD_COLUMNS
-    | _names(
-        "label, labels, class, class name, classname, kind, type, defect type, condition, label name, category, "
-        "verdict, result, status, target, quality, judgement, judgment, inspection result, test result, bewertung, "
-        "ergebnis, prüfergebnis, pruefergebnis, befund, urteil, klasse, résultat, resultado, risultato, wynik, 判定, "
-        "结果, 結果"
-    )
-)
-SPLITS = _names("split, subset, set, data split, partition, phase, usage")
-MASKS = _names("mask, masks, mask path, mask file, mask name, maske, ground truth, gt, segmentation")
-PRODUCTS = _names("product, object, object name, part, part type, item, produkt, teil, camera, kamera")
-TRUE = _names("true, 1, 1.0, yes, y, ja, oui, si, sì, sí, tak, x, wahr, vrai, vero")
-FALSE = _names("false, 0, 0.0, no, n, nein, non, nie, falsch, faux, falso")
-NO_DEFECT = _names("none, -, keine, kein, aucun, ninguno, nessuno, nan")
+LABELS = DEFECTIVE | GOOD_COLUMNS | NAMES_DEFECTS | _COLUMNS["label"]
+YES, NO, NO_DEFECT = (_names(LABEL_WORDS["truths"][use]) for use in ("yes", "no", "no_defect"))
 _OF_LOUPE = "percentile among good"  # a column of Loupe's own tables of verdicts, which are no ground truth
 _IS_SET, _IS_NOT = frozenset({"1", "1.0"}), frozenset({"0", "0.0"})
 _SEVERAL = re.compile(r"\s*[,;|]\s*")
+_COUNT = re.compile(r"\d+([.,]0+)?")
+_COMMENT = ("#", "//", "%", "--")
 
 
 TableRows = list[tuple[str, list[str]]]
-"""(place in the file, cells) of every row that is not empty, the heading first where there is one."""
+"""(place in the file, cells) of every row that is not empty, with the heading and whatever stands above it."""
 
 
 class _Columns(NamedTuple):
     """The positions of the columns that are used, None without one. label: several where each class has a column of 0
-    and 1; flag: of a yes or no beside a label.
+    and 1, or where several persons judged; flag: of a yes or no beside a label.
     """
 
     file: int
@@ -73,11 +48,12 @@ class _Columns(NamedTuple):
     split: int | None
     mask: int | None
     product: int | None
+    is_by_class: bool = False
 
 
 def names_photos(file: ListFile, rows: TableRows) -> bool:
     """Whether some column names photos that lie below the folder of a file."""
-    if rows and _OF_LOUPE in map(_key, rows[0][1]):
+    if any(_OF_LOUPE in map(_key, cells) for _, cells in rows[:1]):
         return False
     columns = _photo_columns(file, rows)
     return any(file.is_photo(row[column]) for _, row in rows for column in columns if column < len(row))
@@ -86,8 +62,9 @@ def names_photos(file: ListFile, rows: TableRows) -> bool:
 def has_label(rows: TableRows) -> bool:
     """Whether a heading, or every cell of a column, says that a column is a label."""
     (_, heading), *body = rows
-    columns = zip(*(cells for _, cells in body), strict=True)
-    return any(_key(name) in LABELS for name in heading) or any(all(map(_is_verdict, cells)) for cells in columns)
+    width = max(len(cells) for _, cells in rows)
+    columns = [[cells[column] for _, cells in body if column < len(cells)] for column in range(width)]
+    return any(_key(name) in LABELS for name in heading) or any(map(_are_verdicts, columns))
 
 
 def photos_beside_more(rows: TableRows) -> int:
@@ -98,46 +75,58 @@ def photos_beside_more(rows: TableRows) -> int:
 def listing_of(file: ListFile, rows: TableRows) -> Listing:
     """The photos of a table. The column of files is the one that holds names of photos.
 
-    Raises ManifestError for a table without such a column, or whose column of labels is not clear.
+    Titles above the heading, comments and footers are read over. Raises ManifestError for a table without such a column
+    or with a short row, or one in which no column can be told to be the label, but not where no column may say anything
+    of photos: its entries then have no label.
     """
     header, body, columns = _columns(file, rows)
-    label_name = _key(header[columns.label[0]]) if header else ""
-    used = [*columns.label, *(column for column in columns if isinstance(column, int))]
-    classes = {column: label_from_text(header[column]) for column in columns.label} if header else {}
+    if not columns.label:
+        named_rows = [(line, row[columns.file]) for line, row in body if not _is_read_over(file, row, columns.file)]
+        entries = [ManifestEntry(photo, None, line, says_label=False) for line, photo in named_rows]
+        return Listing(entries, (f"it names photos and holds no label ({join_first_names(header, most=8)}).",))
+    names = [_key(name) for name in header]
+    used = [*columns.label, *(column for column in columns[2:6] if column is not None), columns.file]
+    of_column = {column: _labels(file.vocabulary, body, column, names) for column in (*columns.label, columns.flag)}
     entries = []
-    for line, row in body:
+    for number, (line, row) in enumerate(body):
+        if _is_read_over(file, row, columns.file):
+            continue
         if len(row) <= max(columns.file, *columns.label):
             raise ManifestError(line, "it has fewer columns than the others", "complete the line")
-        mask, split, product, flag = (
+        mask, split, product = (
             row[column] if column is not None and column < len(row) else ""
-            for column in (columns.mask, columns.split, columns.product, columns.flag)
+            for column in (columns.mask, columns.split, columns.product)
         )
         side = (side_of(split) or "test") if split else None  # whatever is not meant to be taught is not taught
-        if len(columns.label) == 1:
-            label = _label(row[columns.label[0]], label_name, line)
+        if columns.is_by_class:
+            label = _class_shown(file.vocabulary, {header[column]: row[column] for column in columns.label})
         else:
-            shown = [name for column, name in classes.items() if row[column] in _IS_SET]
-            without = None if GOOD in classes.values() and not shown else GOOD
-            label = next((name for name in shown if name not in (GOOD, None)), without)
+            label = _joined(
+                file.vocabulary,
+                [(header[at] if header else "", of_column[at][number], row[at]) for at in columns.label],
+            )
         if columns.flag is not None and label in (GOOD, None):
-            flagged = _label(flag, _key(header[columns.flag]), line)
+            flagged = of_column[columns.flag][number]
             label = flagged if label is None or flagged is not None else label
         entries.append(ManifestEntry(row[columns.file], label, line, None, mask, side, product))
     unused = [name for number, name in enumerate(header) if number not in used and name]
-    notes = (f"{pluralise(len(unused), 'column')} not used: {join_first_names(unused, most=8)}.",) if unused else ()
-    return Listing(entries, notes)
+    notes = [f"{pluralise(len(unused), 'column')} not used: {join_first_names(unused, most=8)}."] if unused else []
+    notes += [note for column in used if (note := _direction(header, body, column))]
+    return Listing(entries, tuple(notes))
 
 
-def label_of_one(heading: Sequence[str], cells: Sequence[str]) -> str | None:
+def label_of_field(vocabulary: Vocabulary, name: str, text: str) -> str | None:
+    """What the text of a field of this name says of a photo; None for an empty one, and for "none"."""
+    return _label(vocabulary, text, _key(name))
+
+
+def label_of_one(vocabulary: Vocabulary, heading: Sequence[str], cells: Sequence[str]) -> str | None:
     """What the row of one photo says of it, "" where a field for it is empty; None where no field says it."""
-    named = [(_key(name), cell) for name, cell in zip(heading, cells, strict=True)]
-    fields = [(name, cell) for name, cell in named if name in LABELS] or [
-        (name, cell) for name, cell in named if _is_verdict(cell)
-    ]
-    if len(fields) != 1:
+    named = [*zip(heading, cells, strict=True)]
+    fields = [(name, cell) for name, cell in named if _key(name) in LABELS or _is_verdict(cell)]
+    if not fields:
         return None
-    [(name, cell)] = fields
-    return _label(cell, name, name) or ""
+    return _joined(vocabulary, [(name, _label(vocabulary, cell, _key(name)), cell) for name, cell in fields]) or ""
 
 
 def _photo_columns(file: ListFile, rows: TableRows) -> Counter[int]:
@@ -147,47 +136,67 @@ def _photo_columns(file: ListFile, rows: TableRows) -> Counter[int]:
     photos = Counter(column for _, row in rows for column, field in enumerate(row) if is_image(field))
     if photos or len(rows) < 2:
         return photos
-    (_, heading), *body = rows
-    cells = {column: [row[column] for _, row in body if column < len(row)] for column in range(len(heading))}
-    named = {column: sum(map(file.is_photo, of_column)) for column, of_column in cells.items()}
-    is_headed = {column: _key(heading[column]) in FILES for column in cells}
-    differ = {column: named[column] == len({*of_column}) == len(body) > 1 for column, of_column in cells.items()}
-    return Counter({column: count for column, count in named.items() if is_headed[column] or differ[column]})
+    width = max(len(row) for _, row in rows)
+    cells = {column: [row[column] for _, row in rows if column < len(row)] for column in range(width)}
+    named = {column: list(filter(file.is_photo, of_column)) for column, of_column in cells.items()}
+    is_headed = {column: any(_key(cell) in FILES for cell in of_column) for column, of_column in cells.items()}
+    return Counter(
+        {
+            column: len(photos)
+            for column, photos in named.items()
+            if photos and (is_headed[column] or 1 < len(photos) == len({*photos}))
+        }
+    )
 
 
 def _columns(file: ListFile, rows: TableRows) -> tuple[list[str], TableRows, _Columns]:
-    """The header, [] without one, the other rows, and which column is what. Raises ManifestError as `read`."""
+    """The header, [] without one, the rows below it, and which column is what. Raises ManifestError as `listing_of`."""
     photos = _photo_columns(file, rows)
     if not photos:
         reason = "no column contains photo names"
         raise ManifestError("the file", reason, "give it a column of file names and of labels")
-    first = rows[0][1]
-    at = _photo_column(photos, list(map(_key, first)))
-    header = [] if at < len(first) and is_image(first[at]) else first
-    body = rows[1:] if header else rows
+    first = next(number for number, (_, row) in enumerate(rows) if any(_names_photo(file, row, at) for at in photos))
+    header = next((row for _, row in reversed(rows[:first]) if sum(map(bool, row)) > 1), [])
+    at = _photo_column(photos, list(map(_key, header)))
+    body = [(line, row) for line, row in rows[first:] if row != header]
+    named_rows = [(line, row) for line, row in body if not _is_read_over(file, row, at)]
+    width = max(len(row) for _, row in rows)
     cells = {
-        column: [row[column] for _, row in body if column < len(row)]
-        for column in range(max(len(row) for _, row in rows))
-        if column != at
+        column: [row[column] for _, row in named_rows if column < len(row)] for column in range(width) if column != at
     }
     names = {column: _key(name) for column, name in enumerate(header) if column in cells}
     if header:
-        split, mask, product = (_first_named(names, words) for words in (SPLITS, MASKS, PRODUCTS))
+        split, mask, product = (_first_named(names, _COLUMNS[use]) for use in ("split", "mask", "product"))
     else:
         product = None
         mask = next((column for column in cells if column in photos), None)
         split = next((column for column in cells if all(map(side_of, cells[column])) and column != mask), None)
     free = {column: of_column for column, of_column in cells.items() if column not in (split, mask, product)}
-    labels, flag = _label_columns(file, free, names)
-    if not labels:
+    if names and _are_classes(file, [names[column] for column in free if column in names], {*chain(*free.values())}):
+        return header, body, _Columns(at, tuple(free), None, split, mask, product, is_by_class=True)
+    labels, flag = _label_columns(free, names)
+    may_speak = [column for column, of_column in free.items() if names.get(column) not in _COLUMNS["silent"]]
+    if not labels and any(len({*free[column]}) > 1 for column in may_speak):
         reason = f"cannot tell which of its {len(cells) + 1} columns contains the label"
         raise ManifestError(rows[0][0], reason, "add a header line with the column names file and label")
     return header, body, _Columns(at, labels, flag, split, mask, product)
 
 
+def _names_photo(file: ListFile, row: Sequence[str], column: int) -> bool:
+    return column < len(row) and (is_image(row[column]) or file.is_photo(row[column]))
+
+
+def _is_read_over(file: ListFile, row: Sequence[str], column: int) -> bool:
+    """Whether a row is a comment or a footer: it names no photo, and nothing beside its first cell is a verdict."""
+    if _names_photo(file, row, column):
+        return False
+    is_comment = next(filter(None, row), "").startswith(_COMMENT)
+    return is_comment or sum(map(bool, row)) < 2 or not any(map(condition_sign, row))
+
+
 def _photo_column(photos: Mapping[int, int], named: Sequence[str]) -> int:
     """The column of the photos among those of names of photos, given how many each has: not that of their masks."""
-    masks = {column for column in photos if column < len(named) and named[column] in MASKS}
+    masks = {column for column in photos if column < len(named) and named[column] in _COLUMNS["mask"]}
     candidates = {column: count for column, count in photos.items() if column not in masks} or photos
     by_name = [column for column in candidates if column < len(named) and named[column] in FILES]
     return min(by_name) if by_name else min(candidates, key=lambda column: (-candidates[column], column))
@@ -197,23 +206,20 @@ def _first_named(names: Mapping[int, str], words: frozenset[str]) -> int | None:
     return next((column for column, name in names.items() if name in words), None)
 
 
-def _label_columns(
-    file: ListFile, cells: Mapping[int, Sequence[str]], names: Mapping[int, str]
-) -> tuple[tuple[int, ...], int | None]:
-    """The column of labels, several where each class has one, none where it cannot be told; and that which says whether
-    there is a defect at all. cells: of the columns that may be; names: of those with a header.
+def _label_columns(cells: Mapping[int, Sequence[str]], names: Mapping[int, str]) -> tuple[tuple[int, ...], int | None]:
+    """The columns of labels, none where they cannot be told; and that which says whether there is a defect at all.
+
+    cells: of the columns that may be; names: of those with a header.
     """
-    labels = [column for column in cells if names.get(column) in LABELS] or list(cells)
+    labels = [column for column in cells if names.get(column) in LABELS]
     flags = [column for column in labels if names.get(column) in DEFECTIVE | GOOD_COLUMNS]
     flag = None
     if len(labels) == 2 and len(flags) == 1:
         flag = flags[0]
         labels.remove(flag)
-    if len(labels) != 1:
-        labels = [column for column in cells if all(map(_is_verdict, cells[column]))]
-    if names and _are_classes(file, [names[column] for column in cells if column in names], {*chain(*cells.values())}):
-        return tuple(cells), None
-    return (tuple(labels) if len(labels) == 1 else ()), flag
+    labels += [column for column in cells if column not in (*labels, flag) and _are_verdicts(cells[column])]
+    spoken = [column for column in cells if names.get(column) not in _COLUMNS["silent"]]
+    return tuple(sorted(labels)) or (tuple(spoken) if len(spoken) == 1 else ()), flag
 
 
 def _are_classes(file: ListFile, names: Sequence[str], cells: Collection[str]) -> bool:
@@ -225,29 +231,73 @@ def _are_classes(file: ListFile, names: Sequence[str], cells: Collection[str]) -
     return are_flags and not is_labelled and ("class" in file.name.stem or any(map(condition_sign, names)))
 
 
-def _label(text: str, column: str, location: str) -> str | None:
-    """The label that a cell means in a column of this name. Raises ManifestError for a true or false that could
-    mean either.
-    """
-    word = text.casefold()
-    if column in GOOD_COLUMNS and word in TRUE | FALSE:
-        return GOOD if word in TRUE else UNNAMED
-    if column in DEFECTIVE | {"target"} and word in TRUE | FALSE:
-        return UNNAMED if word in TRUE else GOOD
+def _class_shown(vocabulary: Vocabulary, cells: Mapping[str, str]) -> str | None:
+    """The class of a row with a column of 0 and 1 for each; good without one, if no class is the good one."""
+    labels = {vocabulary.mark(name): cell in _IS_SET for name, cell in cells.items()}
+    shown = [label for label, is_shown in labels.items() if is_shown]
+    without = None if GOOD in labels and not shown else GOOD
+    return next((label for label in shown if label != GOOD), without)
+
+
+def _labels(vocabulary: Vocabulary, body: TableRows, column: int | None, names: Sequence[str]) -> list[str | None]:
+    """The labels of a column, row by row. Where none is good, words that are not known are unclear."""
+    if column is None:
+        return []
+    name = names[column] if column < len(names) else ""
+    labels = [_label(vocabulary, row[column], name) if column < len(row) else None for _, row in body]
+    if GOOD in labels or name in NAMES_DEFECTS:
+        return labels
+    return [
+        label if label is None or condition_sign(label) or vocabulary.gives(label) else UnclearWord(label)
+        for label in labels
+    ]
+
+
+def _label(vocabulary: Vocabulary, text: str, column: str) -> str | None:
+    """The label that a cell means in a column of this name: unclear for a number or a yes that could mean either."""
+    word = text.casefold().strip()
+    if (meaning := vocabulary.label(text)) is not None and vocabulary.meaning(text) is not None:
+        return meaning
+    if column in GOOD_COLUMNS and word in YES | NO:
+        return GOOD if word in YES else UNNAMED
+    if column in DEFECTIVE and (word in YES | NO or _COUNT.fullmatch(word)):
+        return GOOD if word in NO or not word.strip("0.,") else UNNAMED
     if word in NO_DEFECT:
-        return GOOD if column in DEFECTIVE | {"defect type"} else None
-    if word in ("true", "false"):
-        reason = f"{text} may mean good or defective"
-        raise ManifestError(location, reason, "name the column is_good or is_defect")
-    labels = [label_from_text(part) for part in _SEVERAL.split(text)]
-    return next((label for label in labels if label not in (GOOD, None)), label_from_text(text))
+        return GOOD if column in DEFECTIVE | NAMES_DEFECTS else None
+    if word in YES | NO:
+        return UnclearWord(text)
+    labels = [vocabulary.label(part) for part in _SEVERAL.split(text)]
+    return next((label for label in labels if label not in (GOOD, None)), vocabulary.label(text))
+
+
+def _joined(vocabulary: Vocabulary, fields: Sequence[tuple[str, str | None, str]]) -> str | None:
+    """The label of a row by several columns, (name, label, cell) each: unclear where one says good and one does not."""
+    labels = [label for _, label, _ in fields if label is not None]
+    if len({label == GOOD for label in labels}) == 2:
+        return vocabulary.unclear(", ".join(f"{name} {cell}".strip() for name, label, cell in fields if label))
+    worded = [label for label in labels if re.search(r"[^\W\d_]", label) and label != UNNAMED]
+    return next(iter(worded or labels), None)
+
+
+def _direction(header: Sequence[str], body: TableRows, column: int) -> str:
+    """A sentence on how the numbers of a column are read; "" where it has none, or its name says nothing."""
+    name = header[column] if column < len(header) else ""
+    numbers = {row[column] for _, row in body if column < len(row)} & (_IS_SET | _IS_NOT)
+    key = _key(name)
+    if not numbers or key not in DEFECTIVE | GOOD_COLUMNS:
+        return ""
+    return f"1 in “{name}” is read as {'defective' if key in DEFECTIVE else 'good'}."
 
 
 def _is_verdict(cell: str) -> bool:
     """Whether a cell says by itself that a part is good or defective."""
     sign = condition_sign(cell)
-    return sign is not None and sign.is_whole
+    return sign is not None and sign.is_whole and sign.condition != "unclear"
+
+
+def _are_verdicts(cells: Sequence[str]) -> bool:
+    return any(cells) and all(_is_verdict(cell) for cell in cells if cell)
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[\s_-]+", " ", name.strip().casefold())
+    return re.sub(r"[\s_-]+", " ", name.rpartition(".")[2].strip().casefold()) or name.strip().casefold()

@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from PIL import Image
 
-from inspect_core.datasets.dataset import GOOD, Side
-from inspect_core.datasets.verdict_words import is_good_word
+from inspect_core.datasets.dataset import Side
 from inspect_core.images.header import require
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import process_folder
@@ -19,11 +18,7 @@ from inspect_core.runtime.wording import escape_line
 
 MOST_TYPES = 255
 MOST_SHAPES = 1000  # most annotations of one photo: painting each takes a mask of the photo's size
-LONGEST_LABEL = 80
 LONGEST_NAME = 200
-UNNAMED = "defect"
-"""The label of a defect whose type is not said."""
-_GOOD_NUMBERS = ("0", "0.0")
 
 
 class ManifestError(ValueError):
@@ -65,7 +60,7 @@ class Annotation(NamedTuple):
 class ManifestEntry(NamedTuple):
     """What one place in a file says of a photo.
 
-    photo: as the file names it; label: `GOOD`, a defect type, or None for a label left empty; where: place in the file;
+    photo: as the file names it; label: as `Vocabulary.label`, None for a label left empty; where: place in the file;
     marks: a defect's, or mask: the file of them as named; side: of a split; product: whose photo it is, "" if not said;
     says_label: whether the file has a label for it at all, even an empty one.
     """
@@ -90,11 +85,3 @@ class Listing(NamedTuple):
 def display_name(reference: str) -> str:
     """The name of a photo in a file, escaped for display."""
     return escape_line(reference)[:LONGEST_NAME]
-
-
-def label_from_text(label: object) -> str | None:
-    """`GOOD` for 0 and for a word that says so, the label itself for any other; None for an empty one."""
-    text = " ".join(escape_line(str("" if label is None else label)).split())[:LONGEST_LABEL]
-    if not text:
-        return None
-    return GOOD if text in _GOOD_NUMBERS or is_good_word(text) else text

@@ -13,7 +13,7 @@ import numpy as np
 from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.manifests import manifest_entry
 from inspect_core.datasets.manifests.manifest_entry import Annotation, ManifestEntry, ManifestError
-from inspect_core.datasets.verdict_words import condition_sign
+from inspect_core.datasets.verdict_words import Vocabulary
 from inspect_core.images.header import MAX_SIDE, ImageError, require
 
 AGAIN = "export the annotations again"
@@ -42,10 +42,10 @@ def ellipse(x: float, y: float, across: float, down: float) -> dict:
     return polygon([value for corner in corners for value in corner])
 
 
-def without_place(words: Iterable[str]) -> list[tuple[str, dict]]:
-    """Shapes for `marked_entry` of those flags or tags of a photo that say defective: they mark no place."""
-    signs = [(word, condition_sign(word)) for word in words]
-    return [(word, {}) for word, sign in signs if sign is not None and sign.condition != GOOD]
+def without_place(vocabulary: Vocabulary, words: Iterable[object]) -> list[tuple[str, dict]]:
+    """Shapes for `marked_entry` of the flags or tags that a photo has: they mark no place."""
+    labels = map(vocabulary.tag, words)
+    return [(label, {}) for label in labels if label is not None]
 
 
 def marked_entry(

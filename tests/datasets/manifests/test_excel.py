@@ -58,7 +58,7 @@ def test_ticks_numbers_and_several_sheets(photos):
 
 
 def test_a_place_in_a_workbook_is_named(photos, refused):
-    rows = [("file", "label", "label"), ("b.png", "good", "good")]
+    rows = [("file", "first", "second"), ("b.png", "3", "4"), ("c.png", "5", "6")]
     refused(workbook(photos / "list.xlsx", Teile=rows), "sheet Teile, row 1: cannot tell which of its 3 columns")
 
 

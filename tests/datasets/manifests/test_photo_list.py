@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from inspect_core.datasets.dataset import ScanError
 from inspect_core.datasets.folders import scan
-from inspect_core.datasets.manifests import list_file, manifest_entry, photo_list
+from inspect_core.datasets.manifests import list_file, photo_list
 from inspect_core.datasets.manifests.photo_list import FileIndex
+from inspect_core.datasets.verdict_words import LONGEST_LABEL
 
 BELOW = [PurePosixPath(name) for name in ("lot 1/a.png", "lot 1/b.png", "lot 2/a.png", "a.png", "ä.png")]
 
@@ -104,4 +105,4 @@ def test_labels_are_words_that_can_be_shown(photos, label):
     (photos / "list.csv").write_text(f"b.png,{label}\nd.png,good\n")
     (defect,) = scan(photos / "list.csv").defects
     assert defect.label.isprintable()
-    assert len(defect.label) <= manifest_entry.LONGEST_LABEL
+    assert len(defect.label) <= LONGEST_LABEL

@@ -64,7 +64,8 @@ def test_files_beside_photos_are_read(photos, case):
 def test_a_sidecar_that_says_nothing_of_the_part_is_no_label(photos):
     for name, content in {"d.json": {"gain": 1, "mode": "fail safe"}, "d.txt": "taken by Ana"}.items():
         (photos / name).write_text(json.dumps(content) if name.endswith(".json") else content)
-    assert len(scan(photos, labels="names").good) == 5
+    assert [photo.name for photo in scan(photos, labels="names").skipped if photo.role == "photo"] == ["d.png"]
+    assert len(scan(photos, labels="none").good) == 5
 
 
 @pytest.mark.parametrize(("word", "named"), [("OK", "not all"), ("NG", "only defective")])
@@ -73,13 +74,13 @@ def test_photos_without_a_sidecar_beside_one_are_asked_about(photos, word, named
     with pytest.raises(UnclearLabels, match=rf"{named} photos are named in d\.json, and others lie beside") as error:
         scan(photos)
     goods = {reading.key: len(reading.good) for reading in error.value.readings}
-    assert goods == ({"lists": 1, "unlisted-good": 5} if word == "OK" else {"unlisted-good": 4, "none": 5})
+    assert goods == ({"names": 1, "none": 5} if word == "OK" else {"unlisted-good": 4, "none": 5})
 
 
 def test_what_names_several_photos_is_about_none_of_them_alone(photos):
     by_lot = {"lot 1": {"image": "b.png", "result": "OK"}, "lot 2": {"image": "c.png", "result": "NG"}}
     (photos / "lots.json").write_text(json.dumps({"lots": by_lot}))
-    with pytest.raises(UnclearLabels, match=r"files beside the photos are not read .*\(lots\.json\)"):
+    with pytest.raises(UnclearLabels, match=r"were not understood \(lots\.json"):
         scan(photos)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Listing, ManifestError, label_from_text
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError
 from inspect_core.datasets.manifests.shapes import AGAIN, marked_entry
 from inspect_core.runtime.json_text import from_json
 
@@ -38,7 +38,7 @@ def read(file: ListFile) -> Listing:
         image, category = _id(row, "image_id"), _id(row, "category_id")
         if image not in known:
             raise ManifestError(f"annotation {number}", "its image_id is not one of the images", AGAIN)
-        label = label_from_text(None if category is None else names.get(category)) or UNNAMED
+        label = file.vocabulary.mark(None if category is None else names.get(category))
         shapes_of[image].append((label, {name: row.get(name) for name in ("segmentation", "bbox")}))
     entries = []
     for number, row in enumerate(images):

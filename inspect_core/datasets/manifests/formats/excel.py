@@ -21,8 +21,7 @@ def holds(file: ListFile) -> bool:
 def read(file: ListFile) -> Listing:
     """The photos of all sheets that name some. Raises ManifestError as `listing_of`."""
     listings = [listing_of(file, rows) for rows in file.once(_sheets) if names_photos(file, rows)]
-    entries = [entry for listing in listings for entry in listing.entries]
-    return Listing(entries, tuple(note for listing in listings for note in listing.notes))
+    return Listing(*(sum(parts, start=type(parts[0])()) for parts in zip(*listings, strict=True)))
 
 
 def _sheets(file: ListFile) -> list[TableRows]:

@@ -8,15 +8,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import (
-    UNNAMED,
-    Listing,
-    ManifestEntry,
-    ManifestError,
-    display_name,
-    label_from_text,
-)
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestEntry, ManifestError, display_name
 from inspect_core.datasets.manifests.shapes import AGAIN, box, marked_entry, polygon
+from inspect_core.datasets.verdict_words import Vocabulary
 
 SUFFIXES = frozenset({".json"})
 NAMES_ALL = True
@@ -43,7 +37,8 @@ def _entry(file: ListFile, location: str, task: dict[str, Any]) -> ManifestEntry
     if not annotations and "annotations" in task:
         return ManifestEntry(photo, None, location)
     try:
-        return marked_entry(photo, location, [shape for row in annotations for shape in _shapes(row)])
+        shapes = [shape for row in annotations for shape in _shapes(file.vocabulary, row)]
+        return marked_entry(photo, location, shapes)
     except (TypeError, ValueError, KeyError) as error:
         raise ManifestError(location, f"a shape of {display_name(photo)} has no numbers", AGAIN) from error
 
@@ -56,11 +51,13 @@ def _photo(task: dict[str, Any]) -> str:
     return next((text for text in texts if PurePosixPath(text).suffix), "")
 
 
-def _shapes(annotation: dict[str, Any]) -> Iterator[tuple[str, dict]]:
+def _shapes(vocabulary: Vocabulary, annotation: dict[str, Any]) -> Iterator[tuple[str, dict]]:
     for row in annotation.get("result", ()):
         value = row["value"]
-        labels = next((value[name] for name in value if name.endswith("labels") or name == "choices"), None)
-        label = label_from_text(labels[0] if labels else None) or UNNAMED
+        several = (value[name] for name in value if name.endswith("labels") or name in ("choices", "taxonomy", "text"))
+        texts = [text for texts in several for text in (texts if isinstance(texts, list) else [texts])] or [None]
+        *further, label = map(vocabulary.mark, texts)
+        yield from ((word, {}) for word in further)
         if isinstance(points := value.get("points"), list):
             yield label, polygon([float(number) for point in points for number in point], whole=_PERCENT)
         elif "width" in value:

@@ -4,8 +4,9 @@ import math
 from typing import Any
 
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Listing, label_from_text
+from inspect_core.datasets.manifests.manifest_entry import Listing
 from inspect_core.datasets.manifests.shapes import box, ellipse, marked_entry, polygon, without_place
+from inspect_core.datasets.verdict_words import Vocabulary, is_good_word
 
 SUFFIXES = frozenset({".json"})
 NAMES_ALL = False
@@ -17,20 +18,24 @@ def holds(file: ListFile) -> bool:
 
 
 def read(file: ListFile) -> Listing:
-    """The photo of the file. A flag that says defective counts as a mark of no place."""
+    """The photo of the file. A raised flag counts as a mark of no place; a flag for good alone that is not raised is
+    unclear. Raises ManifestError for one that names another photo.
+    """
     document = file.json
     photo = file.photo_beside(str(document["imagePath"]).replace("\\", "/"))
-    shapes = [_shape(row) for row in document["shapes"] if isinstance(row, dict)]
+    shapes = [_shape(file.vocabulary, row) for row in document["shapes"] if isinstance(row, dict)]
     flags = document.get("flags")
-    raised = [str(name) for name, is_set in flags.items() if is_set] if isinstance(flags, dict) else []
-    shapes += without_place(raised)
+    flags = flags if isinstance(flags, dict) else {}
+    shapes += without_place(file.vocabulary, [name for name, is_set in flags.items() if is_set])
+    if not shapes and (denied := [name for name in flags if is_good_word(name)]):
+        shapes.append((file.vocabulary.unclear(f"{denied[0]}: false"), {}))
     stated = (document.get("imageHeight"), document.get("imageWidth"))
     return Listing([marked_entry(photo, "its shapes", shapes, stated)])
 
 
-def _shape(row: dict[str, Any]) -> tuple[str, dict]:
+def _shape(vocabulary: Vocabulary, row: dict[str, Any]) -> tuple[str, dict]:
     """The label and the outline of a shape, {} for one that has none, such as a mask in a picture."""
-    label = label_from_text(row.get("label")) or UNNAMED
+    label = vocabulary.mark(row.get("label"))
     points = row.get("points")
     kind = row.get("shape_type", "polygon")
     is_points = isinstance(points, list) and all(

@@ -18,8 +18,8 @@ from inspect_core.datasets.manifests.manifest_entry import (
     ManifestEntry,
     ManifestError,
     display_name,
-    label_from_text,
 )
+from inspect_core.datasets.verdict_words import Vocabulary
 from inspect_core.images import photo_reader
 from inspect_core.images.header import ImageError, require
 from inspect_core.runtime.json_text import from_json
@@ -49,7 +49,7 @@ def _entry(location: str, line: str, file: ListFile) -> ManifestEntry:
         raise ManifestError(location, "it is not a JSON object", AGAIN) from error
     if not isinstance(row, dict) or not isinstance(row.get("source-ref"), str):
         raise ManifestError(location, "it names no photo in source-ref", AGAIN)
-    labels = [label_from_text(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
+    labels = [file.vocabulary.label(metadata.get("class-name")) for _, metadata in _metadata(row, _CLASS)]
     if not labels or labels[0] is None:
         raise ManifestError(location, "it has no class-name", "label the photo as normal or anomaly")
     for name, metadata in _metadata(row, _MASK):
@@ -75,7 +75,7 @@ def _marks(location: str, reference: str, metadata: Mapping, file: ListFile) -> 
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             reason = "a class of internal-color-map has no class-name or hex-color"
             raise ManifestError(location, reason, AGAIN) from error
-    labels = {colour: _defect_type(name) for colour, name in colours.items()}
+    labels = {colour: _defect_type(file.vocabulary, name) for colour, name in colours.items()}
     types = tuple(dict.fromkeys(filter(None, labels.values())))
     if not types or len(colours) > MOST_TYPES:
         reason = f"internal-color-map names {len(types)} defect types in {len(colours)} colours"
@@ -104,7 +104,7 @@ def _marks(location: str, reference: str, metadata: Mapping, file: ListFile) -> 
     return Annotation(display_name(reference), types, paint)
 
 
-def _defect_type(name: str) -> str | None:
+def _defect_type(vocabulary: Vocabulary, name: str) -> str | None:
     """None for the background and for a word that says good."""
-    label = label_from_text(name) or "anomaly"
+    label = vocabulary.label(name) or "anomaly"
     return None if name.casefold() == BACKGROUND or label == GOOD else label

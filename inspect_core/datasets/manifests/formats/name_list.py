@@ -37,6 +37,7 @@ def read(file: ListFile) -> Listing:
 def _label(file: ListFile) -> str | None:
     """The label that the file's name says, where it says nothing else."""
     sign = condition_sign(file.name.stem)
+    sign = None if sign is not None and sign.condition == "unclear" else sign
     is_label = sign is not None and (sign.is_whole or set(re.findall(r"[a-z]+", file.name.stem.lower())) & _LISTS)
     return (GOOD if sign.condition == GOOD else sign.word) if sign is not None and is_label else None
 

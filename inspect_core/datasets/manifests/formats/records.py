@@ -26,11 +26,11 @@ def read(file: ListFile) -> Listing:
 
 
 def flattened(record: dict[str, Any]) -> dict[str, str]:
-    """The fields of a record and of records in it, by name; several values of one are joined by commas."""
+    """The fields of a record, and of records in it as "camera.label"; several values of one are joined by commas."""
     fields: dict[str, str] = {}
     for name, value in record.items():
         if isinstance(value, dict):
-            fields |= flattened(value)
+            fields |= {f"{name}.{inner}": text for inner, text in flattened(value).items()}
         elif isinstance(value, list):
             if all(isinstance(item, str | int | float) for item in value):
                 fields[name] = ", ".join(map(_text, value))

@@ -7,8 +7,8 @@ from inspect_core.datasets.listing import is_image
 from inspect_core.datasets.manifests.formats.records import flattened
 from inspect_core.datasets.manifests.label_table import FILES, label_of_one
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import LONGEST_LABEL, Listing, ManifestEntry, label_from_text
-from inspect_core.datasets.verdict_words import condition_sign
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestEntry
+from inspect_core.datasets.verdict_words import LONGEST_LABEL, condition_sign
 
 SUFFIXES = frozenset({".json", ".txt"})
 NAMES_ALL = True
@@ -34,11 +34,11 @@ def _label(file: ListFile) -> str | None:
     """What it says, "" for an empty label, None where it says nothing."""
     if file.suffix == ".json":
         fields = file.once(_fields)
-        return label_of_one([*fields], [*fields.values()])
+        return label_of_one(file.vocabulary, [*fields], [*fields.values()])
     text = file.text.strip()
     sign = condition_sign(text) if len(text) <= LONGEST_LABEL and "\n" not in text else None
     is_label = text in _NUMBERS or (sign is not None and sign.is_whole)
-    return label_from_text(text) if is_label else None
+    return file.vocabulary.label(text) if is_label or file.vocabulary.meaning(text) else None
 
 
 def _named(file: ListFile) -> set[PurePosixPath]:

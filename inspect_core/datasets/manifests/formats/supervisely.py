@@ -5,8 +5,9 @@ object and no tag of a defect is good.
 from typing import Any
 
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Listing, ManifestError, label_from_text
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError
 from inspect_core.datasets.manifests.shapes import AGAIN, box, marked_entry, polygon, without_place
+from inspect_core.datasets.verdict_words import Vocabulary
 
 SUFFIXES = frozenset({".json"})
 NAMES_ALL = False
@@ -23,15 +24,22 @@ def read(file: ListFile) -> Listing:
     """The photo of the file. Raises ManifestError, naming the object, for an outline without numbers."""
     document = file.json
     rows = [row for row in document["objects"] if isinstance(row, dict)]
-    tags = [str(tag.get("name")) for tag in document["tags"] if isinstance(tag, dict)]
-    shapes = [_shape(number, row) for number, row in enumerate(rows, 1)] + without_place(tags)
+    shapes = [_shape(file.vocabulary, number, row) for number, row in enumerate(rows, 1)]
+    shapes += [tag for row in (document, *rows) for tag in without_place(file.vocabulary, _tags(row))]
     stated = (document["size"].get("height"), document["size"].get("width"))
     return Listing([marked_entry(file.photo_beside(file.name.stem), "its objects", shapes, stated)])
 
 
-def _shape(number: int, row: dict[str, Any]) -> tuple[str, dict]:
+def _tags(row: dict[str, Any]) -> list[str]:
+    """The tags of a photo or object: by their values where they have some."""
+    tags = row.get("tags")
+    rows = [tag for tag in tags if isinstance(tag, dict)] if isinstance(tags, list) else []
+    return [str(tag.get("name") if tag.get("value") in (None, "") else tag["value"]) for tag in rows]
+
+
+def _shape(vocabulary: Vocabulary, number: int, row: dict[str, Any]) -> tuple[str, dict]:
     """The class and the outline of an object, {} for one that has none, such as a bitmap."""
-    label = label_from_text(row.get("classTitle")) or UNNAMED
+    label = vocabulary.mark(row.get("classTitle"))
     kind = row.get("geometryType")
     if kind not in ("rectangle", "polygon"):
         return label, {}

@@ -5,16 +5,11 @@ without a region is good, unless one of its attributes is a word for a defect.
 from collections.abc import Mapping
 from typing import Any
 
+from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import (
-    UNNAMED,
-    Listing,
-    ManifestEntry,
-    ManifestError,
-    display_name,
-    label_from_text,
-)
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestEntry, ManifestError, display_name
 from inspect_core.datasets.manifests.shapes import AGAIN, box, ellipse, marked_entry, polygon, without_place
+from inspect_core.datasets.verdict_words import Vocabulary
 
 SUFFIXES = frozenset({".json"})
 NAMES_ALL = True
@@ -32,7 +27,7 @@ def holds(file: ListFile) -> bool:
 
 def read(file: ListFile) -> Listing:
     """The photos of the file. Raises ManifestError, naming the photo, for a region without numbers."""
-    return Listing([_entry(row) for row in _rows(file)])
+    return Listing([_entry(file.vocabulary, row) for row in _rows(file)])
 
 
 def _rows(file: ListFile) -> list[Any]:
@@ -41,20 +36,21 @@ def _rows(file: ListFile) -> list[Any]:
     return [*by_photo.values()] if isinstance(by_photo, dict) else []
 
 
-def _entry(row: Mapping[str, Any]) -> ManifestEntry:
+def _entry(vocabulary: Vocabulary, row: Mapping[str, Any]) -> ManifestEntry:
     photo, regions, attributes = row["filename"], row["regions"], row.get("file_attributes")
     regions = [*regions.values()] if isinstance(regions, dict) else regions
     location = f"the regions of {display_name(photo)}"
     try:
-        shapes = [_shape(region["shape_attributes"], region.get("region_attributes")) for region in regions]
+        shapes = [_shape(vocabulary, region["shape_attributes"], region.get("region_attributes")) for region in regions]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ManifestError(location, "one has no numbers", AGAIN) from error
-    return marked_entry(photo, location, shapes + without_place(_words(attributes)))
+    return marked_entry(photo, location, shapes + without_place(vocabulary, _words(attributes)))
 
 
-def _shape(outline: Mapping[str, Any], attributes: object) -> tuple[str, dict]:
+def _shape(vocabulary: Vocabulary, outline: Mapping[str, Any], attributes: object) -> tuple[str, dict]:
     """The label and the outline of a region, {} for one that has no area."""
-    label = label_from_text(next(iter(_words(attributes)), None)) or UNNAMED
+    labels = [*map(vocabulary.mark, _words(attributes))] or [vocabulary.mark(None)]
+    label = next((label for label in labels if label != GOOD), labels[0])
     kind = outline["name"]
     if kind == "rect":
         left, top, width, height = (float(outline[name]) for name in ("x", "y", "width", "height"))

@@ -5,7 +5,7 @@ file names no object is good.
 from xml.etree.ElementTree import Element
 
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import UNNAMED, Listing, ManifestError, label_from_text
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError
 from inspect_core.datasets.manifests.shapes import AGAIN, box, marked_entry
 
 SUFFIXES = frozenset({".xml"})
@@ -22,7 +22,7 @@ def read(file: ListFile) -> Listing:
     root = file.xml if file.xml is not None else Element("annotation")
     shapes = []
     for number, row in enumerate(root.iter("object")):
-        label = label_from_text(row.findtext("name")) or UNNAMED
+        label = file.vocabulary.mark(row.findtext("name"))
         edges = [row.findtext(f"bndbox/{name}") for name in ("xmin", "ymin", "xmax", "ymax")]
         try:
             left, top, right, bottom = (float(edge) for edge in edges if edge is not None) if all(edges) else [0.0] * 4

@@ -7,7 +7,7 @@ import re
 import yaml
 
 from inspect_core.datasets.manifests.list_file import ListFile
-from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError, label_from_text
+from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestError
 from inspect_core.datasets.manifests.shapes import box, marked_entry, polygon
 
 SUFFIXES = frozenset({".txt"})
@@ -15,6 +15,8 @@ NAMES_ALL = False
 _LINE = re.compile(r"\d+(\s+-?\d*\.?\d+(e-?\d+)?){4,}", re.IGNORECASE)
 _NAMES = ("classes.txt", "obj.names")
 _SETTINGS = ("data.yaml", "data.yml", "dataset.yaml")
+MOST_SETTINGS = 1 << 18
+"""Characters of settings that are parsed."""
 
 
 def holds(file: ListFile) -> bool:
@@ -31,7 +33,7 @@ def read(file: ListFile) -> Listing:
         number, *values = line.split() or [""]
         if not number:
             continue
-        label = label_from_text(names.get(int(number))) or f"class {number}"
+        label = file.vocabulary.mark(names.get(int(number), f"class {number}"))
         shares = [*map(float, values)]
         if len(shares) in (4, 5):  # the fifth is a confidence
             across, down, width, height = shares[:4]
@@ -43,15 +45,36 @@ def read(file: ListFile) -> Listing:
 
 
 def _class_names(file: ListFile) -> dict[int, str]:
-    if text := file.text_nearby(*_NAMES):
-        return dict(enumerate(map(str.strip, text.splitlines())))
-    text = file.text_nearby(*_SETTINGS)
+    names = file.helper(_NAMES, _lines)
+    return (file.helper(_SETTINGS, _names_in) or {}) if names is None else names
+
+
+def _lines(text: str) -> dict[int, str]:
+    return dict(enumerate(map(str.strip, text.splitlines())))
+
+
+def _names_in(settings: str) -> dict[int, str]:
+    """The names of classes in YOLO's settings. Raises ManifestError for damaged ones, and for aliases: a few hundred
+    characters of them stand for gigabytes.
+    """
     try:
-        document = yaml.safe_load(text) if text else None
+        if len(settings) > MOST_SETTINGS:
+            raise yaml.YAMLError
+        document = yaml.load(settings, _PlainLoader)
     except (yaml.YAMLError, RecursionError) as error:
-        raise ManifestError("data.yaml", "it is not valid YAML", "correct it, or remove it") from error
+        raise ManifestError("data.yaml", "it is no plain YAML", "correct it, or remove it") from error
     names = document.get("names") if isinstance(document, dict) else None
     if isinstance(names, list):
         return dict(enumerate(map(str, names)))
     named = names.items() if isinstance(names, dict) else ()
     return {number: str(name) for number, name in named if isinstance(number, int)}
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads YAML without aliases."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """As SafeLoader does. Raises YAMLError for an alias."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError
+        return super().compose_node(parent, index)

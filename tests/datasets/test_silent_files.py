@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.datasets.folders import labels_at, scan
-from inspect_core.datasets.photo_labels import UnclearLabels
+from inspect_core.datasets.photo_labels import UnclearLabels, reading_of
 from inspect_core.ui.photo_source import LABEL_TYPES
 
 
@@ -78,19 +78,22 @@ def test_other_files_are_no_reason_to_ask(photos, name):
     assert len(scan(folder).good) == len(NAMES)
 
 
-def test_where_folders_say_it_nothing_is_asked(photos):
+def test_an_unread_file_beside_labels_is_asked_about(photos):
     folder = photos(*(f"good/{name}" for name in NAMES), "scratch/a.png")
     (folder / "results.xls").write_bytes(b"\xd0\xcf\x11\xe0")
-    assert len(scan(folder).good) == len(NAMES)
+    with pytest.raises(UnclearLabels, match=r"results\.xls"):
+        scan(folder)
+    assert (len(scan(folder, labels="names").good), len(scan(folder, labels="names").defects)) == (8, 1)
 
 
-def test_folders_0_and_1_may_be_labels(photos):
+def test_folders_0_and_1_are_asked_about_in_both_directions(photos):
     folder = photos(*(f"0/{name}" for name in NAMES), "1/a.png", "1/b.png")
-    with pytest.raises(UnclearLabels, match="folders 0 and 1 may be labels") as error:
+    with pytest.raises(UnclearLabels, match="which of these are good parts: 0, 1") as error:
         scan(folder)
     counts = {reading.key: (len(reading.good), len(reading.defective)) for reading in error.value.readings}
-    assert counts == {"none": (10, 0), "numbered": (8, 2)}
-    assert {photo.name for photo in scan(folder, labels="numbered").defects} == {"1/a.png", "1/b.png"}
+    by_zero, by_one = (reading_of({"0": word, "1": other}) for word, other in (("good", "NG"), ("NG", "good")))
+    assert counts == {by_zero: (8, 2), by_one: (2, 8), "none": (10, 0)}
+    assert {photo.name for photo in scan(folder, labels=by_zero).defects} == {"1/a.png", "1/b.png"}
     photos("2/c.png")
     assert len(scan(folder).good) == 11, "cameras or lots"
 
