@@ -116,6 +116,8 @@ def _once(shift: WatchSession) -> None:
         if not watch.waiting or time.monotonic() >= until:
             break
         time.sleep(POLL_SECONDS)
+    for cause in shift.causes:
+        print_line(cause)
     if watch.waiting:
         print_line(f"{watch.waiting} photos are still being written; run the command again to inspect them", sys.stderr)
     if last_error is not None:

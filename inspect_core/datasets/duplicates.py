@@ -47,7 +47,7 @@ def near_duplicates(hashes: np.ndarray) -> list[list[int]]:
         lowest, highest = (reduced.reduce(np.where(near, group, ends), axis=1) for reduced, ends in
                            ((np.minimum, len(group)), (np.maximum, -1)))  # fmt: skip
         of_rows = group[first : first + len(apart)]
-        for row in np.flatnonzero((np.minimum(lowest, of_rows) != np.maximum(highest, of_rows))):
+        for row in np.flatnonzero(np.minimum(lowest, of_rows) != np.maximum(highest, of_rows)):
             groups = np.append(group[near[row]], group[first + row])
             if (groups != groups[0]).any():  # all that is near one row is one group with it
                 group[np.isin(group, groups)] = groups.min()

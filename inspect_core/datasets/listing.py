@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from inspect_core.datasets import mask_files
 from inspect_core.datasets.layout import find_masks, is_mask_folder
 from inspect_core.datasets.owned_files import lists_around, owned_files_in
-from inspect_core.images.photo_reader import EXTENSIONS
+from inspect_core.images.header import EXTENSIONS, OTHER_PICTURES, is_photo_content
 
 MAX_DEPTH = 50  # folders in one another; the system's own limit is the length of a path
 _CLUTTER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
@@ -25,6 +25,12 @@ def is_clutter(name: str) -> bool:
 def is_image(name: str) -> bool:
     """Whether a file is taken for an image, by its extension."""
     return Path(name).suffix.lower() in EXTENSIONS
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file is a picture, read or not: by its extension, or without one by its content."""
+    suffix = path.suffix.lower()
+    return suffix in EXTENSIONS | OTHER_PICTURES or (not suffix and is_photo_content(path))
 
 
 def walk(root: Path, *, passed_over: Callable[[str], bool] = is_clutter) -> Iterator[tuple[str, str | None]]:
@@ -68,7 +74,8 @@ def photos_in(paths: Iterable[str | Path], roots: Sequence[Path] | None = None) 
     """(name, path) of every photo, in order of the paths and sorted within a folder.
 
     The name is the POSIX path below the folder given, or the file's own name; names met twice become the whole path,
-    as given. A photo named twice is taken once. Masks, hidden files and clutter are passed over, and links
+    as given. A photo named twice is taken once. Pictures of formats that are not read are photos too: they are not
+    judged, with the reason. Masks, hidden files and clutter are passed over, and links
     to folders are not followed. A path given as a file is taken whatever its name, unless Loupe wrote the file.
     roots: folders out of which no link in a folder may lead, None where any may. Raises FileNotFoundError for a path
     that does not exist, OSError for a folder below it that cannot be entered and for a link that leads out.
@@ -105,7 +112,7 @@ def _images_below(folder: Path) -> list[str]:
     for name, problem in walk(folder, passed_over=is_clutter_or_masks):
         if problem:
             raise OSError(f"{folder / name}: {problem}")
-        if is_image(name):
+        if is_picture(folder / name):
             names.append(name)
     masks = find_masks(map(PurePosixPath, names), lambda path: mask_files.is_drawn(folder / path))
     return [name for name in names if PurePosixPath(name) not in masks]

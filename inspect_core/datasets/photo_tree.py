@@ -12,16 +12,16 @@ from typing import Any
 from inspect_core.datasets.archives import unpacked
 from inspect_core.datasets.dataset import ScanError, SkippedFile
 from inspect_core.datasets.layout import BESIDE_PHOTOS, is_mask_folder, is_plain_folder, is_side, side_in
-from inspect_core.datasets.listing import MAX_DEPTH, is_clutter, is_image, walk
+from inspect_core.datasets.listing import MAX_DEPTH, is_clutter, is_image, is_picture, walk
 from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.photo_list import is_list
 from inspect_core.datasets.photo_labels import PhotoLabels, read_labels
 from inspect_core.datasets.verdict_words import LABEL_WORDS, condition_sign, words_of
+from inspect_core.images.header import unread_reason
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import escape_line
 
 MAX_FILES = 100_000
-OTHER_PICTURES = frozenset({".gif", ".heic", ".heif", ".avif", ".jp2", ".svg", ".psd", ".dng", ".raw"})
 RECIPE_FILE = "recipe.json"
 """A folder with this file is a recipe, whose tables are Loupe's own."""
 _SILENT = {use: words_of(words) for use, words in LABEL_WORDS["silent_files"].items()}
@@ -230,8 +230,8 @@ def _walk(
         elif not is_image(name):
             reason = f"it is not a photo ({escape_line(path.suffix.lower() or 'no extension')})"
             role = "other"
-            if path.suffix.lower() in OTHER_PICTURES:
-                reason = f"Loupe reads no {path.suffix[1:].upper()}; save it as PNG"
+            if is_picture(path):
+                reason = unread_reason(name)
                 role = "photo"
             elif (
                 is_document(name)

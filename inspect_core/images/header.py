@@ -30,6 +30,17 @@ EXTENSIONS = frozenset(
     {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".jif", ".jfi", ".bmp", ".dib", ".tif", ".tiff", ".btf", ".tf8", ".webp"}
     | {".pgm", ".ppm", ".pbm", ".pnm", ".ras", ".sr"}
 )
+RAW_PHOTOS = frozenset(
+    {".raw", ".dng", ".cr2", ".cr3", ".nef", ".nrw", ".arw", ".srf", ".sr2", ".orf", ".rw2", ".raf", ".pef", ".srw"}
+    | {".x3f", ".iiq", ".3fr", ".rwl", ".kdc", ".mrw"}
+)
+"""Endings of what the sensors of cameras give, before it is a picture."""
+OTHER_PICTURES = (
+    RAW_PHOTOS
+    | {".gif", ".heic", ".heif", ".hif", ".avif", ".jp2", ".j2k", ".jxl", ".jxr", ".psd", ".svg", ".exr", ".hdr"}
+    | {".tga", ".dds", ".pcx", ".ico", ".fits", ".fit"}
+)
+"""Endings of pictures that are not read: they are counted and named, never passed over."""
 MAX_SIDE = 32_766  # pixels; OpenCV warps no longer side
 MIN_SIDE = 8  # pixels
 
@@ -83,6 +94,31 @@ def require(name: str, holds: bool, reason: str, remedy: str) -> None:
         raise ImageError(name, reason, remedy)
 
 
+def unread_reason(name: str) -> str:
+    """Why a picture with this ending is not read, and the remedy."""
+    suffix = Path(name).suffix.lower()
+    remedy = "save it as PNG"
+    if not suffix:
+        return "it has no ending; give it that of its format"
+    if suffix in (".heic", ".heif", ".hif"):
+        remedy = "save it as PNG, or let the phone take JPEG (Settings, Camera, Formats, Most Compatible)"
+    elif suffix in RAW_PHOTOS:
+        remedy = "develop it to PNG or TIFF, or let the camera save JPEG too"
+    return (
+        f"Loupe reads no {suffix[1:].upper()}; {remedy}" if suffix else "it has no ending; give it that of its format"
+    )
+
+
+def is_photo_content(path: Path) -> bool:
+    """Whether the first bytes of a regular file are those of a format that is read; False where it cannot be opened."""
+    try:
+        with open_photo(path) as file:
+            first = file.peek(12)
+    except (ImageError, OSError):
+        return False
+    return any(re.match(pattern, first) for _, pattern in FORMATS.values())
+
+
 def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     """Pillow's undecoded image. Raises ImageError when its header shows that it must not or cannot be read."""
     check = functools.partial(require, name)
@@ -101,6 +137,8 @@ def open_header(file: SparingFile, name: str) -> ImageFile.ImageFile:
     needed = share * length / 1e6 / decode_memory.FILE_PER_PIXEL
     remedy = f"export it as PNG or JPEG, crop it to the part, or {_raised(needed)}"
     check(length <= longest, f"the file has {length:,} bytes, more than the limit of {longest:,.0f}", remedy)
+    if not kind and Path(name).suffix.lower() in OTHER_PICTURES:
+        raise ImageError(name, *unread_reason(name).split("; ", 1))
     known = "it is not a PNG, JPEG, BMP, TIFF, WebP, PNM or Sun raster photo, despite its name"
     check(kind != "", known, "export it in one of these formats")
     file.all_of_it = kind == "WebP"

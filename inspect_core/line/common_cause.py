@@ -1,5 +1,6 @@
 """Why many parts in a row are stopped: what most of their photos have in common, in one sentence each."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -65,21 +66,21 @@ def _question(way: str) -> str:
 
 def _one_place(rows: Sequence[Inspection]) -> list[str]:
     """A sentence on the longest run of parts that stand out near the place of its first, if it is long."""
-    longest: list[Place] = []
-    run: list[Place] = []
+    longest = count = 0
+    first = first_of_longest = (math.nan, math.nan)
     for row in rows:
         if row.region_x is None or row.region_y is None:
-            run = []
+            count = 0
             continue
         place = row.region_x, row.region_y
-        if run and not _is_near(run[0], place):
-            run = []
-        run.append(place)
-        longest = max(longest, run[:], key=len)
-    if len(longest) < IN_A_ROW:
+        if not count or not _is_near(first, place):
+            first, count = place, 0
+        count += 1
+        if count > longest:
+            longest, first_of_longest = count, first
+    if longest < IN_A_ROW:
         return []
-    where = _where(*longest[0])
-    place = f"{len(longest)} parts in a row stand out at the same place, {where}"
+    place = f"{longest} parts in a row stand out at the same place, {_where(*first_of_longest)}"
     return [f"{place}: dust on the lens, or a mark in the fixture?"]
 
 

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from inspect_core.datasets.listing import is_clutter, is_image, walk
+from inspect_core.datasets.listing import is_clutter, is_picture, walk
 from inspect_core.inspection import Inspection
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_claims import (
@@ -139,7 +139,7 @@ class Watch:
                 self._problems[path] = f"{self.folder / path}: {problem}"
                 continue
             lies = self.folder / path
-            if not is_image(path) or (is_claim(lies) and is_released(lies)):
+            if not is_picture(lies) or (is_claim(lies) and is_released(lies)):
                 continue
             if (facts := workspace.regular_file_stat(lies)) is not None:
                 yield path, facts

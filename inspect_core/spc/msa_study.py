@@ -13,9 +13,9 @@ from inspect_core.runtime.atomic_write import atomic_replace, lock
 from inspect_core.runtime.json_text import from_json
 from inspect_core.runtime.serialisation import is_of
 from inspect_core.spc.agreement import Appraisal
+from inspect_core.spc.appraisal_table import condition_of
 
 LOUPE = "Loupe"
-WORDS = {"good": False, "defective": True, "defect": True, "bad": True}
 MOST_PARTS = 500
 MOST_TRIALS = 20
 MOST_BYTES = 1 << 24
@@ -122,16 +122,19 @@ class MsaStudy:
 
 
 def parts_of(text: str) -> tuple[StudyPart, ...]:
-    """The parts of a tray, one a line: "7, good" or "8, defective". Raises ValueError naming the line."""
+    """The parts of a tray, one a line: "7, good" or "8, NG". Raises ValueError naming the line."""
     parts = []
     for number, line in enumerate(text.splitlines(), start=1):
         name, _, truth = (word.strip() for word in line.replace(";", ",").replace("\t", ",").rpartition(","))
         if not line.strip():
             continue
-        if not name or truth.lower() not in WORDS:
+        try:
+            if not name:
+                raise ValueError
+            parts.append(StudyPart(name, condition_of(truth)))
+        except ValueError as error:
             remedy = "write a name, a comma and good or defective, such as “1, good”"
-            raise ValueError(f"Line {number}, “{line.strip()}”: {remedy}")
-        parts.append(StudyPart(name, WORDS[truth.lower()]))
+            raise ValueError(f"Line {number}, “{line.strip()}”: {remedy}") from error
     return tuple(parts)
 
 

@@ -38,13 +38,13 @@ def small_of(paths: Iterable[Path], depths: Iterable[Depth | None] = ()) -> list
     return thumbnails
 
 
-def sheet(photos: list[np.ndarray], *, room: int = 0) -> str:
-    """The data URL of photos in rows of ACROSS, each letterboxed; room: for how many there is, so that nothing
+def sheet(photos: list[np.ndarray], *, room: int = 0, across: int = ACROSS) -> str:
+    """The data URL of photos in rows of `across`, each letterboxed; room: for how many there is, so that nothing
     moves. Streamlit decodes every other picture and writes it as PNG, at each run.
     """
     step = SIDE + GAP
-    drawn = Image.new("RGBA", (ACROSS * step, max(1, -(-max(room, len(photos)) // ACROSS)) * step))
+    drawn = Image.new("RGBA", (across * step, max(1, -(-max(room, len(photos)) // across)) * step))
     for number, photo in enumerate(photos):
         left, top = (SIDE - photo.shape[1]) // 2, (SIDE - photo.shape[0]) // 2
-        drawn.paste(Image.fromarray(photo), (number % ACROSS * step + left, number // ACROSS * step + top))
+        drawn.paste(Image.fromarray(photo), (number % across * step + left, number // across * step + top))
     return data_url(webp(drawn))

@@ -5,11 +5,18 @@ from pathlib import Path, PurePosixPath
 
 import streamlit as st
 
-from inspect_core.datasets.dataset import ScanError
-from inspect_core.datasets.photo_labels import UnclearLabels
+from inspect_core.datasets.dataset import GOOD, ScanError
+from inspect_core.datasets.meanings import meanings_in, reading_of
+from inspect_core.datasets.photo_labels import MOST_WORDS, Reading, UnclearLabels
 from inspect_core.datasets.photo_tree import PhotoTree
+from inspect_core.datasets.verdict_words import EXCLUDED, TEST_ONLY
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import contact_sheet, shell
+
+MEANINGS = (GOOD, "defective", EXCLUDED, TEST_ONLY)
+BESIDE = 4
+"""Photos that stand for a group."""
 
 
 @dataclass(frozen=True)
@@ -45,33 +52,69 @@ def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
 
 
 def _ask(unclear: UnclearLabels, key: str) -> str | None:
-    """The key of the reading that the user chooses, None until then; a preview of each stands beside it.
+    """The key of the reading that the user chooses, None until then; what each would use stands beside it.
 
-    key: of the widget, unique to the files.
+    key: of the widgets, unique to the files.
     """
     with st.container(border=True):
-        above = st.container()
+        question = f"{unclear.question[:1].upper()}{unclear.question[1:]}"
+        st.markdown(f"**{shell.escape(question)}**")
+        named_key = f"{key}-named"
+        if (named := st.session_state.get(named_key)) is not None:
+            meanings = ", ".join(f"“{word}” is {meaning}" for word, meaning in meanings_in(named))
+            st.markdown(shell.escape(f"{meanings}."))
+            st.button("Change", key=f"{key}-change", on_click=st.session_state.pop, args=(named_key,))
+            return named
         readings = {reading.key: reading for reading in unclear.readings}
         chosen = st.radio(
-            "Labels", list(readings), index=None, key=key,
+            "Labels", list(readings), index=None, key=key, persist_state="session",
             format_func=lambda name: shell.escape(readings[name].title),
         )  # fmt: skip
-        question = f"{unclear.question[:1].upper()}{unclear.question[1:]}"
-        above.markdown(f"**{shell.escape(question)}**")
         if chosen is not None:
             return chosen
-        above.caption("Nothing is used until you choose how the labels are meant.")
-        shown = unclear.readings[0]
-        few = contact_sheet.ACROSS
-        if shown.good:
-            st.caption(f"Good: {len(shown.good):d}")
-            st.image(_strip(str(unclear.root), shown.good[:few]), alt="The first good photos")
-        if shown.defective:
-            st.caption(f"Defective: {len(shown.defective):d}")
-            st.image(_strip(str(unclear.root), shown.defective[:few]), alt="The first defective photos")
+        st.caption("Nothing is used until you choose how the labels are meant. Each choice would use these photos:")
+        for reading in unclear.readings:
+            _show_reading(unclear.root, reading)
+        if unclear.words:
+            _ask_meanings(unclear, key, named_key)
     return None
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _strip(root: str, photos: tuple[PurePosixPath, ...]) -> str:
-    return contact_sheet.sheet(contact_sheet.small_of(Path(root) / photo for photo in photos))
+def _show_reading(root: Path, reading: Reading) -> None:
+    """The first photos that a reading teaches, keeps as defects and leaves out, in a row."""
+    st.markdown(shell.escape(reading.title))
+    parts = (("Good", reading.good), ("Defective", reading.defective), ("Left out", reading.unused))
+    for column, (label, photos) in zip(st.columns(len(parts)), parts, strict=True):
+        column.caption(f"{label}: {len(photos):d}")
+        if photos:
+            alt = f"{label}: the first photos"
+            column.image(_strip(str(root), photos[:BESIDE], BESIDE), alt=alt)
+
+
+def _ask_meanings(unclear: UnclearLabels, key: str, named_key: str) -> None:
+    """Rows in which the user says what each word means, and the button that uses them."""
+    st.markdown("**Or say what each means**")
+    meanings: dict[str, str | None] = {}
+    for number, word in enumerate(unclear.words[:MOST_WORDS]):
+        photos, name, meaning = st.columns([3, 2, 2], vertical_alignment="center")
+        alt = shell.escape(f"The first photos of {word.text}")
+        photos.image(_strip(str(unclear.root), word.photos[:BESIDE], BESIDE), alt=alt)
+        name.markdown(shell.escape(f"{word.text}: {pluralise(len(word.photos), 'photo')}"))
+        meanings[word.text] = meaning.selectbox(
+            shell.escape(f"Meaning of {word.text}"), MEANINGS, index=None, key=f"{key}-word-{number}",
+            placeholder="Choose, or type a defect type", accept_new_options=True, label_visibility="collapsed",
+        )  # fmt: skip
+    named = {word: meaning for word, meaning in meanings.items() if meaning}
+    is_open = len(named) < len(meanings)
+
+    def use() -> None:
+        st.session_state[named_key] = reading_of(named)
+
+    st.button("Use these meanings", key=f"{key}-use", type="primary", disabled=is_open, on_click=use)
+    if is_open:
+        st.caption(f"{pluralise(len(meanings) - len(named), 'meaning')} to choose.")
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _strip(root: str, photos: tuple[PurePosixPath, ...], across: int) -> str:
+    return contact_sheet.sheet(contact_sheet.small_of(Path(root) / photo for photo in photos), across=across)

@@ -63,7 +63,7 @@ def test_folders_that_say_nothing_give_no_truth(photo, tmp_path, inspector):
 
     assert truths("silent", "a.png", "lot 7/b.png", "shift 2/c.png") == ({}, ())
     assert truths("said", "NG/a.png", "b.png") == ({"NG/a.png": "NG", "b.png": GOOD}, ())
-    unclear, (note,) = truths("unclear", "part_1_OK.png", "part_2_NG.png")
+    unclear, (note,) = truths("unclear", "part_1.png", "part_2_NG.png")
     assert unclear == {}
     assert "1 photos look good by their names and 1 look defective" in note
     rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
