@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.inspect import first_start, inspect_panels
+from inspect_core.ui.inspect import first_start, inspect_panels, label_check_panel
 
 shell.gate("pages/inspect.py")
 
@@ -13,5 +13,6 @@ if product is None:
     st.stop()
 shell.show_running_job("You can keep inspecting. Anything that needs training is queued.")
 shell.show_problem()
+label_check_panel.show(product)
 inspect_panels.bench_with_parameters(product)
 inspect_panels.notes(product)

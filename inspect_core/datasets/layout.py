@@ -33,6 +33,7 @@ _WORDS = {use: words_of(words) for use, words in LABEL_WORDS["folders"].items()}
 LOT_WORDS, VIEW_WORDS, BESIDE_PHOTOS = _WORDS["lot"], _WORDS["view"], _WORDS["beside_photos"]
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _MONTH = re.compile(rf"({_MONTHS})[a-z]*", re.IGNORECASE)
+_CODE = re.compile(r"(.*)([_. -][01])")
 _MASK_SUFFIX = re.compile(
     r"[._-](mask|masks|gt|label|labels|seg|segmentation|annotation|ground_?truth|maske|masque)$", re.IGNORECASE
 )
@@ -139,7 +140,7 @@ def classify_paths(
         else:
             remedy = "move it into that folder, or into a folder of defects"
             refused[path] = f"it is next to the folder of good parts; {remedy}"
-    images |= _unclear_words(images)
+    images |= _unclear_words(images) if by_parts else {}
     matched = _match(masks, images | by_mask)
     stray = sorted(masks - {mask for several in matched.values() for mask in several})
     several = tuple(sorted(products)) if len(products) > 1 else ()
@@ -227,12 +228,21 @@ def _name_of(path: PurePosixPath, vocabulary: Vocabulary) -> _Path:
 
 
 def _unclear_words(images: Mapping[PurePosixPath, PathLabels]) -> dict[PurePosixPath, PathLabels]:
-    """The photos of which nothing but a folder 0 or 1, or a word in their file's name may say what they show, as
-    unclear: where such words divide a series of numbers or of names with a common word into a few groups.
+    """The photos of which nothing but a folder 0 or 1, such a number at the end of their name, or a word in it may say
+    what they show, as unclear: where such words divide a series of numbers, or of names with a common word, into a few
+    groups.
     """
     silent = [path for path, place in images.items() if not (place.source or place.is_said)]
     if {path.parent.name for path in silent} == {"0", "1"}:
-        return {path: replace(images[path], label=UnclearWord(path.parent.name), source=FOLDER) for path in silent}
+        return {path: PathLabels(UnclearWord(path.parent.name), None, images[path].group, FOLDER) for path in silent}
+    ends = {path: _CODE.fullmatch(path.stem) for path in silent}
+    parts = {(path.parent, match[1]) for path, match in ends.items() if match is not None}
+    if len({match and match[2] for match in ends.values()}) == 2 and len(parts) == len(silent):
+        return {
+            path: replace(images[path], label=UnclearWord(match[2]), source=FILE_NAME)
+            for path, match in ends.items()
+            if match is not None
+        }
     words = {path: name_words(path.stem) for path in silent}
     common = set.intersection(*map(set, words.values())) if words else set()
     odd = {path: tuple(word for word in of_name if word not in common) for path, of_name in words.items()}

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from inspect_core.datasets.dataset import GOOD, ScanError
@@ -36,6 +36,11 @@ def meanings_in(reading: str) -> tuple[tuple[str, str], ...]:
     except ValueError as error:
         raise ScanError(f"the meanings of labels cannot be read ({error}); choose them again") from error
     return tuple((str(word), str(meaning)) for word, meaning in meanings.items())
+
+
+def sentence_of(meanings: Iterable[tuple[str, str]]) -> str:
+    """The meanings in words: “Serie A” is good, “Serie B” is defective."""
+    return ", ".join(f"“{word}” is {'defective' if meaning == UNNAMED else meaning}" for word, meaning in meanings)
 
 
 def _plain_meaning(meaning: str) -> str:

@@ -6,6 +6,7 @@ holds the readings, of which a person chooses one, and the words that a person m
 """
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -15,7 +16,7 @@ from inspect_core.datasets.dataset import GOOD, ScanError, SkippedFile
 from inspect_core.datasets.layout import FILE_NAME, FOLDER, Layout, PathLabels, classify_paths, looks_like_lot, side_in
 from inspect_core.datasets.manifests.manifest_entry import Annotation
 from inspect_core.datasets.manifests.photo_list import Claim, PhotoLists, read_lists
-from inspect_core.datasets.meanings import meanings_in, reading_of
+from inspect_core.datasets.meanings import meanings_in, reading_of, sentence_of
 from inspect_core.datasets.verdict_words import (
     EXCLUDED,
     PLAIN,
@@ -31,14 +32,14 @@ NAMES, FOLDERS, LISTS, NONE = "names", "folders", "lists", "none"
 TOGETHER, ONLY, LOOSE = "together", "only:", "loose"
 UNLISTED_GOOD, BLANK_GOOD = "unlisted-good", "blank-good"
 READINGS = {
-    NAMES: "use every word in the names of folders and files, and what was understood of lists",
-    FOLDERS: "use the whole names of folders, and what was understood of lists",
+    NAMES: "use the words in names, and the lists that were understood",
+    FOLDERS: "use the whole names of folders, and the lists that were understood",
     LISTS: "use lists and files beside the photos alone",
     LOOSE: "match the names in lists by letters and digits alone, or by their number",
-    UNLISTED_GOOD: "count the photos that no list or file names as good",
-    BLANK_GOOD: "count the photos of an empty label as good",
+    UNLISTED_GOOD: "take the photos that no list or file names as good",
+    BLANK_GOOD: "take the photos of an empty label as good",
     TOGETHER: "teach all products together",
-    NONE: "all are good parts",
+    NONE: "take all photos as good",
 }
 """Readings by their key: how labels are read."""
 MASK = "mask"
@@ -67,7 +68,7 @@ class Reading:
         """How labels are read, and the counts: "Use the … : 18 good, 6 defective, 2 left out"."""
         words = READINGS.get(self.key) or f"teach {_product_name(self.key.removeprefix(ONLY))} alone"
         if meanings := meanings_in(self.key):
-            words = ", ".join(f"“{word}” is {meaning}" for word, meaning in meanings)
+            words = sentence_of(meanings)
         counts = f"{len(self.good)} good, {len(self.defective)} defective"
         unused = f", {len(self.unused)} left out" if self.unused else ""
         also = f", also {join_first_names([path.name for path in self.known_defects])}" if self.known_defects else ""
@@ -198,7 +199,7 @@ def _readings(tree: "_Tree", signs: "_Signs", by_names: PhotoLabels, words: Sequ
     keys += [LISTS] if signs.contradicted else []
     open_keys = ((UNLISTED_GOOD, signs.is_unlisted), (BLANK_GOOD, signs.is_blank))
     keys += [key for key, is_open in open_keys if is_open]
-    texts = [word.text for word in words]
+    texts = [word.text for word in words if by_names.images.keys() >= {*word.photos}]
     meanings: list[dict[str, str]] = []
     if 1 < len(texts) <= MOST_ALONE:
         meanings += [{text: GOOD if text == good else UNNAMED for text in texts} for good in texts]
@@ -325,7 +326,7 @@ class _Signs:
             isinstance(place.label, UnclearWord) for place in by_names.images.values() if to_teach or place.is_said
         )
         if any(is_open):
-            return f"which of these are good parts: {join_first_names([word.text for word in words], most=6)}"
+            return f"which of these are good parts: {join_first_names([word.text for word in words], most=6)}?"
         if any(set(by_names.good) != set(other.good) for other in others):
             return (
                 f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, "
@@ -334,7 +335,7 @@ class _Signs:
         if not to_teach or by_names.can_teach or self._is_said or not words:
             return None
         texts = [word.text for word in words]
-        return f"nothing is called good; which of these are good parts: {join_first_names(texts, most=6)}"
+        return f"nothing is called good; which of these are good parts: {join_first_names(texts, most=6)}?"
 
     def doubts(self, by_names: PhotoLabels) -> dict[str, str]:
         """By file that may say what photos show and was not understood whole, why."""
@@ -348,9 +349,15 @@ class _Signs:
 
     def open_words(self, by_names: PhotoLabels) -> list[OpenWord]:
         """The words of which nothing says whether they mean good, those of most photos first; where no photo is good,
-        all words that are not known to mean a defect.
+        all words that are not known to mean a defect. Photos beside labelled ones that have no word of their own are
+        called by their folder or the first word of their name.
         """
         photos: dict[str, list[PurePosixPath]] = {}
+        for photo in self.photos if by_names.can_teach and self.chosen is None else ():
+            if photo not in by_names.images and photo not in self.lists.claims:
+                text = photo.parent.name or next(iter(re.findall(r"[^\W\d_]+", photo.stem)), "")
+                if text and str(photo) not in self.lists.problems and side_in(photo) is None:
+                    photos.setdefault(text, []).append(photo)
         for photo, place in by_names.images.items():
             is_open = not place.is_said or not by_names.can_teach
             is_open &= place.label != GOOD and not _is_known_defect(place)

@@ -11,7 +11,7 @@ from typing import Any
 
 from inspect_core.datasets.archives import unpacked
 from inspect_core.datasets.dataset import ScanError, SkippedFile
-from inspect_core.datasets.layout import BESIDE_PHOTOS, is_mask_folder, is_plain_folder, is_side, side_in
+from inspect_core.datasets.layout import BESIDE_PHOTOS, is_mask_folder, is_plain_folder, is_side
 from inspect_core.datasets.listing import MAX_DEPTH, is_clutter, is_image, is_picture, walk
 from inspect_core.datasets.lists_above import lists_above
 from inspect_core.datasets.manifests.photo_list import is_list
@@ -193,7 +193,8 @@ def _is_of(name: str, folder: PurePosixPath) -> bool:
     path = PurePosixPath(name)
     if path.parent == PurePosixPath():
         return not is_image(name)
-    is_of_side = side_in(path) in (None, side_in(folder / "photo"))
+    sides, chosen = ({part.casefold() for part in parts if is_side(part)} for parts in (path.parts, folder.parts))
+    is_of_side = not (sides and chosen) or sides == chosen
     return path.is_relative_to(folder) or (_is_beside_photos(path.parts[0]) and is_of_side)
 
 

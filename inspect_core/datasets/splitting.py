@@ -9,6 +9,7 @@ import numpy as np
 
 from inspect_core.datasets.dataset import GOOD, Dataset, PhotoFile, label_sources
 from inspect_core.datasets.grouping import propose_groups
+from inspect_core.datasets.verdict_words import UNNAMED
 from inspect_core.runtime.wording import join_first_names, pluralise
 
 JUDGE_FRACTION = 0.2
@@ -148,6 +149,18 @@ def split(
         tuple(sorted(part, key=_name)) for part in (*parts[:2], test, validation)
     )
     return Split(train, calibration, test_photos, notes, together, validation_photos, samples.left_out)
+
+
+def exchanged(photos: Split, *, seed: int) -> Split:
+    """The photos with good and defective exchanged, split as `split_to_teach` does without a test of their own.
+
+    Raises ValueError as `split_to_teach`.
+    """
+    several = (*photos.train, *photos.calibration, *photos.validation, *photos.test)
+    plain = [replace(photo, mask=None, split_side=None) for photo in several]
+    good = tuple(replace(photo, label=GOOD) for photo in plain if photo.label != GOOD)
+    defects = tuple(replace(photo, label=UNNAMED) for photo in plain if photo.label == GOOD)
+    return split_to_teach(Dataset(several[0].root, good, defects), seed=seed)
 
 
 def _to_choose_by(defects: Sequence[PhotoFile], seed: int) -> list[PhotoFile]:

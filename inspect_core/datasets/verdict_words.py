@@ -10,7 +10,7 @@ import re
 import tomllib
 import unicodedata
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -123,8 +123,11 @@ class Vocabulary:
         return any(meaning == label for _, meaning in self.meanings)
 
     def meaning_in(self, stem: str) -> str | None:
-        """What a person said of a word in the name of a file, or of the name."""
+        """What a person said of a word in the name of a file, of its end ("_0"), or of the name."""
         if (meaning := self.meaning(stem)) is not None or not self.meanings:
+            return meaning
+        ends = (meaning for word, meaning in self.meanings if not word[0].isalnum() and stem.endswith(word))
+        if (meaning := next(ends, None)) is not None:
             return meaning
         tokens = _tokens(unicodedata.normalize("NFKC", stem))
         for words, meaning in self._by_tokens:
@@ -182,6 +185,7 @@ PLAIN = Vocabulary()
 """The words of the table alone."""
 
 
+@lru_cache(maxsize=1 << 14)
 def condition_sign(name: str) -> ConditionSign | None:
     """What the name of a folder, or of a file without its ending, says of the condition of its parts."""
     tokens = _tokens(unicodedata.normalize("NFKC", name))

@@ -104,9 +104,7 @@ def unread_reason(name: str) -> str:
         remedy = "save it as PNG, or let the phone take JPEG (Settings, Camera, Formats, Most Compatible)"
     elif suffix in RAW_PHOTOS:
         remedy = "develop it to PNG or TIFF, or let the camera save JPEG too"
-    return (
-        f"Loupe reads no {suffix[1:].upper()}; {remedy}" if suffix else "it has no ending; give it that of its format"
-    )
+    return f"Loupe reads no {suffix[1:].upper()}; {remedy}"
 
 
 def is_photo_content(path: Path) -> bool:

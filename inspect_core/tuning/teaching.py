@@ -18,6 +18,7 @@ from inspect_core.study.time_estimates import StepTimes
 from inspect_core.tuning.alignment_training import aligned_first, alignment_notes
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
+from inspect_core.tuning.label_check import check_labels
 from inspect_core.tuning.place import in_words, place_of, preferred
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.second_product import second_product, two_products_sentence
@@ -82,7 +83,8 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
             )
             on_products = _on_products(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    notes = order.notes + skipped + on_products + alignment_notes(study) + study.remarks({})
+    on_labels = check_labels(study.scored).sentences
+    notes = order.notes + skipped + on_labels + on_products + alignment_notes(study) + study.remarks({})
     placed = replace(placed, method=study.order.method)
     return TeachingResult(placed, study, choice, product_check, notes)
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import streamlit as st
 
 from inspect_core.datasets.dataset import GOOD, ScanError
-from inspect_core.datasets.meanings import meanings_in, reading_of
+from inspect_core.datasets.meanings import meanings_in, reading_of, sentence_of
 from inspect_core.datasets.photo_labels import MOST_WORDS, Reading, UnclearLabels
 from inspect_core.datasets.photo_tree import PhotoTree
 from inspect_core.datasets.verdict_words import EXCLUDED, TEST_ONLY
@@ -54,35 +54,34 @@ def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
 def _ask(unclear: UnclearLabels, key: str) -> str | None:
     """The key of the reading that the user chooses, None until then; what each would use stands beside it.
 
-    key: of the widgets, unique to the files.
+    key: of the choice in the session, and of the widgets, unique to the files.
     """
     with st.container(border=True):
         question = f"{unclear.question[:1].upper()}{unclear.question[1:]}"
         st.markdown(f"**{shell.escape(question)}**")
-        named_key = f"{key}-named"
-        if (named := st.session_state.get(named_key)) is not None:
-            meanings = ", ".join(f"“{word}” is {meaning}" for word, meaning in meanings_in(named))
-            st.markdown(shell.escape(f"{meanings}."))
-            st.button("Change", key=f"{key}-change", on_click=st.session_state.pop, args=(named_key,))
-            return named
-        readings = {reading.key: reading for reading in unclear.readings}
-        chosen = st.radio(
-            "Labels", list(readings), index=None, key=key, persist_state="session",
-            format_func=lambda name: shell.escape(readings[name].title),
-        )  # fmt: skip
-        if chosen is not None:
+        chosen_key = f"{key}-chosen"
+        titles = {reading.key: reading.title for reading in unclear.readings}
+        if (chosen := st.session_state.get(chosen_key)) is not None:
+            st.markdown(shell.escape(titles.get(chosen) or f"{sentence_of(meanings_in(chosen))}."))
+            st.button("Change", key=f"{key}-change", on_click=st.session_state.pop, args=(chosen_key,))
             return chosen
-        st.caption("Nothing is used until you choose how the labels are meant. Each choice would use these photos:")
-        for reading in unclear.readings:
-            _show_reading(unclear.root, reading)
+        st.caption("Nothing is used until you choose how the labels are meant. Each choice uses these photos:")
+        for number, reading in enumerate(unclear.readings):
+            _offer(unclear.root, reading, f"{key}-{number}", chosen_key)
         if unclear.words:
-            _ask_meanings(unclear, key, named_key)
+            _ask_meanings(unclear, key, chosen_key)
     return None
 
 
-def _show_reading(root: Path, reading: Reading) -> None:
-    """The first photos that a reading teaches, keeps as defects and leaves out, in a row."""
-    st.markdown(shell.escape(reading.title))
+def _offer(root: Path, reading: Reading, key: str, chosen_key: str) -> None:
+    """A reading with the button that chooses it, and the first photos that it teaches, keeps as defects, leaves out."""
+
+    def choose_reading() -> None:
+        st.session_state[chosen_key] = reading.key
+
+    title, button = st.columns([5, 1], vertical_alignment="center")
+    title.markdown(shell.escape(reading.title))
+    button.button("Use", key=key, on_click=choose_reading, help=shell.escape(reading.title))
     parts = (("Good", reading.good), ("Defective", reading.defective), ("Left out", reading.unused))
     for column, (label, photos) in zip(st.columns(len(parts)), parts, strict=True):
         column.caption(f"{label}: {len(photos):d}")
@@ -91,12 +90,12 @@ def _show_reading(root: Path, reading: Reading) -> None:
             column.image(_strip(str(root), photos[:BESIDE], BESIDE), alt=alt)
 
 
-def _ask_meanings(unclear: UnclearLabels, key: str, named_key: str) -> None:
+def _ask_meanings(unclear: UnclearLabels, key: str, chosen_key: str) -> None:
     """Rows in which the user says what each word means, and the button that uses them."""
     st.markdown("**Or say what each means**")
     meanings: dict[str, str | None] = {}
     for number, word in enumerate(unclear.words[:MOST_WORDS]):
-        photos, name, meaning = st.columns([3, 2, 2], vertical_alignment="center")
+        photos, name, meaning = st.columns([2, 2, 2], vertical_alignment="center")
         alt = shell.escape(f"The first photos of {word.text}")
         photos.image(_strip(str(unclear.root), word.photos[:BESIDE], BESIDE), alt=alt)
         name.markdown(shell.escape(f"{word.text}: {pluralise(len(word.photos), 'photo')}"))
@@ -108,7 +107,7 @@ def _ask_meanings(unclear: UnclearLabels, key: str, named_key: str) -> None:
     is_open = len(named) < len(meanings)
 
     def use() -> None:
-        st.session_state[named_key] = reading_of(named)
+        st.session_state[chosen_key] = reading_of(named)
 
     st.button("Use these meanings", key=f"{key}-use", type="primary", disabled=is_open, on_click=use)
     if is_open:

@@ -6,7 +6,7 @@ import contextlib
 import csv
 import json
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
@@ -443,3 +443,148 @@ def test_no_photo_called_defective_anywhere_is_ever_taught(folders, tree):
     except UnclearLabels:
         return
     assert not {path for path in bad if known.get(root / path) == GOOD}
+
+
+def meant(tree: Path, *words: str) -> dict[str, str]:
+    return labels(scan(tree, labels=reading_of(dict(word.split("=") for word in words))))
+
+
+def test_words_that_a_person_gives_a_meaning(tmp_path):
+    names = {"A": "0", "B": "1", "C": "2", "D": "3"}
+    photos(tmp_path, *(f"Serie {name}/{number}.png" for name, number in names.items()))
+    chosen = scan(
+        tmp_path,
+        labels=reading_of({"Serie A": "OK", "Serie B": "Riss", "Serie C": "leave out", "Serie D": "test only"}),
+    )
+    assert labels(chosen) == {"Serie A/0.png": GOOD, "Serie B/1.png": "Riss", "Serie D/3.png": GOOD}
+    assert {photo.name: photo.split_side for photo in chosen.good} == {
+        "Serie A/0.png": "train",
+        "Serie D/3.png": "test",
+    }
+    assert [file.name for file in chosen.skipped] == ["Serie C/2.png"]
+    with pytest.raises(ValueError, match="WORD=MEANING"):
+        reading_of({"Serie A": " "})
+
+
+def test_a_word_of_a_person_never_hides_a_known_defect(tmp_path):
+    photos(tmp_path, "Serie A/0.png", "Serie A/1.png", "Serie B/2.png")
+    table(tmp_path / "labels.csv", ("file", "label"), ("0.png", "OK"), ("1.png", "NG"), ("2.png", "OK"))
+    assert meant(tmp_path, "Serie A=good", "Serie B=good")["Serie A/1.png"] == "NG"
+
+
+def test_two_products_in_numbered_folders_are_asked_about(tmp_path):
+    photos(tmp_path, "01/train/ok/a.png", "02/train/ok/b.png")
+    assert readings(tmp_path) == {"only:01": (1, 0), "only:02": (1, 0), "together": (2, 0)}
+
+
+def test_a_list_that_calls_a_reject_beside_train_good_is_asked_about(tmp_path):
+    photos(tmp_path, "train/good/a.png", "train/good/b.png", "Ausschuss/x1.png")
+    table(tmp_path / "labels.csv", ("file", "label"), ("a.png", "OK"), ("b.png", "OK"), ("x1.png", "OK"))
+    with pytest.raises(UnclearLabels, match="calls photos good whose names say"):
+        scan(tmp_path)
+
+
+def test_labels_beside_the_chosen_side_are_read(tmp_path):
+    yolo(tmp_path)
+    for path in (tmp_path / "images").iterdir():
+        (tmp_path / "images/train").mkdir(exist_ok=True)
+        if path.is_file():
+            path.rename(tmp_path / "images/train" / path.name)
+    (tmp_path / "labels/train").mkdir()
+    (tmp_path / "labels/val").mkdir()
+    for path in [*(tmp_path / "labels").glob("*.txt")]:
+        (tmp_path / "labels/val" / path.name).write_text("0 0.5 0.5 0.2 0.2\n")
+        path.rename(tmp_path / "labels/train" / path.name)
+    found = labels(scan(tmp_path / "images/train"))
+    assert {PurePosixPath(name).name: label for name, label in found.items()} == {"a.png": GOOD, "b.png": "scratch"}
+
+
+def test_masks_mark_in_palettes_in_alpha_and_under_other_cases(tmp_path):
+    photos(tmp_path, "A.jpg", "b.jpg", "c.jpg")
+    indices = np.zeros(SIZE, np.uint8)
+    indices[4:10, 4:12] = 1
+    black = Image.fromarray(indices, "P")
+    black.putpalette([0] * 768)
+    black.save(tmp_path / "a_MASK.png")
+    clear = np.zeros((*SIZE, 4), np.uint8)
+    clear[4:10, 4:12, 3] = 255
+    Image.fromarray(clear).save(tmp_path / "b_mask.png")
+    mask(tmp_path / "c_mask.png", value=0)
+    assert labels(scan(tmp_path)) == {"A.jpg": "defect", "b.jpg": "defect", "c.jpg": GOOD}
+
+
+def test_masks_of_one_folder_belong_to_photos_in_lots(tmp_path):
+    photos(tmp_path, "lot 1/0001.png", "lot 2/0002.png")
+    mask(tmp_path / "masks/0002.png")
+    assert labels(scan(tmp_path)) == {"lot 1/0001.png": GOOD, "lot 2/0002.png": "defect"}
+    photos(tmp_path, "lot 1/0002.png")
+    with pytest.raises(UnclearLabels, match="mask without a matching photo"):
+        scan(tmp_path)
+
+
+FLAGS = {
+    "a flag nobody knows": ({"Lunkerchen": True}, "which of these are good parts: Lunkerchen"),
+    "a good flag that is off": ({"good": False}, "which of these are good parts: good: false"),
+}
+
+
+@pytest.mark.parametrize(("flags", "question"), FLAGS.values(), ids=FLAGS)
+def test_flags_that_do_not_say_it_are_asked_about(tmp_path, flags, question):
+    photos(tmp_path, "a.png", "b.png")
+    for name, of_photo in (("a", {}), ("b", flags)):
+        document = {"shapes": [], "imagePath": f"{name}.png", "flags": of_photo}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    with pytest.raises(UnclearLabels, match=question):
+        scan(tmp_path)
+
+
+UNCLEAR_FILES = {
+    "a key twice": '{"label": "NG", "label": "OK"}',
+    "two labels": '{"label": "OK", "camera": {"label": "NG"}}',
+    "the photo of another": '{"shapes": [], "imagePath": "b.png"}',
+}
+
+
+@pytest.mark.parametrize("content", UNCLEAR_FILES.values(), ids=UNCLEAR_FILES)
+def test_files_of_one_photo_that_say_two_things_are_asked_about(tmp_path, content):
+    photos(tmp_path, "a.png", "b.png", "c.png")
+    (tmp_path / "a.json").write_text(content)
+    for name in "bc":
+        (tmp_path / f"{name}.json").write_text('{"label": "OK"}')
+    with pytest.raises(UnclearLabels):
+        scan(tmp_path)
+    assert "a.png" not in {photo.name for photo in scan(tmp_path, labels="names").good}
+
+
+def test_an_attribute_of_a_defect_outweighs_the_label_ok(tmp_path):
+    photos(tmp_path, "a.png", "b.png")
+    box = '<box label="OK" xtl="1" ytl="1" xbr="4" ybr="4"><attribute name="defect">{}</attribute></box>'
+    images = "".join(
+        f'<image id="{number}" name="{name}.png" width="{SIZE[1]}" height="{SIZE[0]}">{box.format(said)}</image>'
+        for number, (name, said) in enumerate((("a", "false"), ("b", "true")))
+    )
+    (tmp_path / "annotations.xml").write_text(f"<annotations>{images}</annotations>")
+    assert labels(scan(tmp_path)) == {"a.png": GOOD, "b.png": "defect"}
+    (tmp_path / "annotations.xml").write_text('<annotations><track id="0" label="NG"/></annotations>')
+    with pytest.raises(UnclearLabels, match="tracks of a video"):
+        scan(tmp_path)
+
+
+def test_the_second_choice_of_an_annotation_counts(tmp_path):
+    photos(tmp_path, "a.png", "b.png")
+    tasks = [
+        {"data": {"image": f"{name}.png"}, "annotations": [{"result": [{"value": {"choices": choices}}]}]}
+        for name, choices in (("a", ["OK"]), ("b", ["OK", "NG"]))
+    ]
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    assert labels(scan(tmp_path)) == {"a.png": GOOD, "b.png": "NG"}
+
+
+def test_settings_with_aliases_are_refused_at_once(tmp_path):
+    yolo(tmp_path)
+    levels = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12))
+    (tmp_path / "data.yaml").write_text(f"l0: &l0 [x]\n{levels}\nnames: *l11\n")
+    for path in tmp_path.rglob("classes.txt"):
+        path.unlink()
+    with pytest.raises(UnclearLabels, match="it is no plain YAML"):
+        scan(tmp_path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspect_core.datasets.dataset import Dataset, PhotoFile
 from inspect_core.datasets.grouping import ungrouped
-from inspect_core.datasets.splitting import folds, split, split_to_teach, train_on_all
+from inspect_core.datasets.splitting import exchanged, folds, split, split_to_teach, train_on_all
 from tests.examples import examples
 
 
@@ -227,3 +227,17 @@ def test_relabelled_photos_train_or_choose_and_leave_the_rest():
     assert len(names) == len(set(names)), "names stay unique"
     with pytest.raises(ValueError, match="no good photos would remain for training;"):
         parts.with_labels(replace(sample, label="dent") for sample in (*parts.train, *parts.calibration))
+
+
+def test_exchanged_labels_are_split_anew():
+    parts = split_to_teach(samples_of(train=20, test=5, defects=12))
+    other = exchanged(parts, seed=0)
+    before, after = (
+        {photo.name: photo.label for part in (*split_of, split_of.validation) for photo in part}
+        for split_of in (parts, other)
+    )
+    assert {name: label == "good" for name, label in after.items()} == {
+        name: label != "good" for name, label in before.items()
+    }
+    assert len(other.train) == 12
+    assert not any(photo.split_side or photo.mask for part in other for photo in part)

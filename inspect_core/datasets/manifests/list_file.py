@@ -111,7 +111,7 @@ class HelperFiles:
         return {path for path, _ in self._made}
 
     def once(self, document: PurePosixPath, names: Sequence[str], make: Callable[[str], Made]) -> Made | None:
-        """As `ListFile.helper` for the list at `document`."""
+        """As `ListFile.helper` for the list at `document`; an error is remembered too."""
         key = document.parent, names
         if key not in self._places:
             places = (folder / name for folder in document.parents for name in names)
@@ -119,9 +119,14 @@ class HelperFiles:
         if (place := self._places[key]) is None:
             return None
         if (place, make) not in self._made:
-            content = content_of(self._root / place)
-            self._made[place, make] = make(decoded(content, next(iter(encodings_of(content)), None)))
-        return self._made[place, make]
+            try:
+                content = content_of(self._root / place)
+                self._made[place, make] = make(decoded(content, next(iter(encodings_of(content)), None)))
+            except ManifestError as error:
+                self._made[place, make] = error
+        if isinstance(made := self._made[place, make], ManifestError):
+            raise made
+        return made
 
 
 def _is_file(path: Path) -> bool:

@@ -17,7 +17,7 @@ from inspect_core.datasets.layout import side_of
 from inspect_core.datasets.listing import is_image
 from inspect_core.datasets.lists_above import folders_beside, is_above, is_of_another_folder, lies_in_several
 from inspect_core.datasets.manifests import formats
-from inspect_core.datasets.manifests.formats import ListFormat, sidecar
+from inspect_core.datasets.manifests.formats import ListFormat, sidecar, yolo
 from inspect_core.datasets.manifests.label_table import LABELS
 from inspect_core.datasets.manifests.list_file import HelperFiles, ListFile, content_of
 from inspect_core.datasets.manifests.manifest_entry import (
@@ -53,7 +53,7 @@ ANNOTATION = "annotation"
 
 class FileIndex:
     """The files below a folder, by how a list may name them: without regard to case, and without or with another
-    ending where one file alone has the name. is_loose: also by their letters and digits alone, or by their one number.
+    ending where one file alone has the name. is_loose: also by their letters and digits alone, or by their number.
     """
 
     def __init__(self, files: Iterable[PurePosixPath], *, is_loose: bool = False):
@@ -65,8 +65,11 @@ class FileIndex:
             name = _parts(str(file))[-1]
             self._by_name[name].append(file)
             self._by_stem[PurePosixPath(name).stem].append(file)
-            for key in _loose_keys(PurePosixPath(name).stem) if is_loose else ():
-                self._by_key[key].append(file)
+            if is_loose:
+                stem = PurePosixPath(name).stem
+                numbers = re.findall(r"\d{1,18}", stem)
+                self._by_key[_letters(stem)].append(file)
+                self._by_key[f"#{int(numbers[0])}" if len(numbers) == 1 else ""].append(file)
 
     def resolve(self, reference: str, near: PurePosixPath = _ROOT) -> PurePosixPath:
         """The file that a reference means; of several, the one whose folders are most like those of the list at `near`.
@@ -76,7 +79,9 @@ class FileIndex:
         candidates = self._by_name.get(parts[-1], []) if parts else []
         if not candidates and parts:
             stem = PurePosixPath(parts[-1]).stem if is_image(parts[-1]) else parts[-1]
-            keys = _loose_keys(stem) if self._is_loose else ()
+            keys = (
+                (_letters(stem), f"#{int(stem)}" if re.fullmatch(r"\d{1,18}", stem) else "#") if self._is_loose else ()
+            )
             candidates = self._by_stem.get(stem) or next(filter(None, map(self._by_key.get, keys)), [])
         if not candidates:
             raise LookupError("it is outside the folder of the list", "copy it there")
@@ -192,9 +197,15 @@ class _Reader:
         return None
 
     def _in_encoding(
-        self, document: PurePosixPath, content: bytes, encoding: str | None, *, chosen: bool
+        self,
+        document: PurePosixPath,
+        content: bytes,
+        encoding: str | None,
+        *,
+        chosen: bool,
+        index: FileIndex | None = None,
     ) -> _Understood | None:
-        find, find_mask = (_near(known, document) for known in (self.index, self.every))
+        find, find_mask = (_near(known, document) for known in (index or self.index, self.every))
         file = ListFile(self.root, document, content, encoding, find, find_mask, self.vocabulary, self.helpers)
         list_format = formats.format_of(file)
         if list_format is None and chosen:  # the first of its ending says what is wrong
@@ -256,7 +267,8 @@ class _Reader:
         signs = (condition_sign(cell) for cell in (document.stem, *cells) if len(cell) < 40)
         if any(sign is not None and sign.is_whole and sign.condition != GOOD for sign in signs):
             return True
-        return bool(_names_in(cells) & (self._names | self._stems)) or self._lists_numbers(text)
+        is_named = bool(_names_in(cells) & (self._names | self._stems))
+        return is_named or self._lists_numbers(text) or self._is_loose_list(document, content, encodings[0])
 
     def _lists_numbers(self, text: str) -> bool:
         """Whether each line of a text is a number that stands in the name of some photo."""
@@ -268,7 +280,21 @@ class _Reader:
         if not encodings:
             name = document.stem.casefold()
             return name in LABELS or name.rstrip("s") in LABELS or condition_sign(name) is not None
-        return bool(_names_in(_CELLS.split(content[:MOST_READ].decode(encodings[0], "replace"))) & self._names)
+        if _names_in(_CELLS.split(content[:MOST_READ].decode(encodings[0], "replace"))) & self._names:
+            return True
+        return self._is_loose_list(document, content, encodings[0])
+
+    def _is_loose_list(self, document: PurePosixPath, content: bytes, encoding: str) -> bool:
+        """Whether a text is a list of photos by their letters and digits, or their numbers, alone; beside the photos
+        also where it is damaged.
+        """
+        loose = FileIndex(self.photos, is_loose=True)
+        try:
+            understood = self._in_encoding(document, content, encoding, chosen=False, index=loose)
+        except ManifestError:
+            return not is_above(document)
+        entries = [] if understood is None or not understood.is_complete else understood.listing.entries
+        return any(_found(loose, entry.photo) != entry.photo for entry in entries)
 
 
 def read_lists(
@@ -290,6 +316,7 @@ def read_lists(
     """
     reader = _Reader(root, photos, others, masks, vocabulary, is_loose=is_loose)
     lists = PhotoLists()
+    all_photos = {*photos}
     whole: set[PurePosixPath] = set()
     formats_by_document: dict[PurePosixPath, ListFormat] = {}
     entries: dict[PurePosixPath, list[tuple[PurePosixPath, ManifestEntry]]] = defaultdict(list)
@@ -330,14 +357,15 @@ def read_lists(
             lists.is_whole |= is_whole
             whole |= {document} if is_whole else set()
             lists.notes += [f"{document.name}: {note}" for note in listing.notes]
-        if chosen or named >= set(photos) or not (named or not is_above(document)):
+        is_of_all = len(named & all_photos) == len(all_photos)
+        if chosen or is_of_all or (is_above(document) and not named):
             continue
         if strays:
             more = f", and {len(strays) - 1} more," if strays[1:] else ""
             lists.doubts[document] = f"{strays[0]}{more} and no photo here has this name"
         elif not any(entry.says_label or entry.side for entry in listing.entries):
             lists.doubts[document] = "it names some of the photos alone, and does not say why"
-    _doubt_empty_texts(root, formats_by_document, entries, lists)
+    _doubt_empty_texts(root, formats_by_document, entries, lists, has_classes=bool(reader.helpers.read))
     lists.doubts = {name: why for name, why in lists.doubts.items() if not _is_helper(name, reader, lists)}
     _join_claims(entries, whole, others, reader.every, lists)
     return lists
@@ -376,16 +404,20 @@ def _doubt_empty_texts(
     formats_by_document: Mapping[PurePosixPath, ListFormat],
     entries: dict[PurePosixPath, list[tuple[PurePosixPath, ManifestEntry]]],
     lists: PhotoLists,
+    *,
+    has_classes: bool,
 ) -> None:
-    """Take empty texts for unread where other texts beside photos hold a verdict: they mark nothing only among YOLO's
-    labels.
+    """Take empty texts for unread, unless they are YOLO's labels: others have shapes, or a file names the classes, and
+    none holds a verdict.
     """
     texts = [document for document in formats_by_document if document.suffix.lower() == ".txt"]
-    if not any(formats_by_document[document] is sidecar for document in texts):
+    empty = {document for document in texts if not (root / document).read_bytes().strip()}
+    has_verdicts = any(formats_by_document[document] is sidecar for document in texts)
+    if not has_verdicts and (has_classes or any(formats_by_document[text] is yolo for text in {*texts} - empty)):
         return
     for document in texts:
-        if formats_by_document[document] is not sidecar and not (root / document).read_bytes().strip():
-            lists.doubts[document] = "it is empty, and others beside photos hold a verdict"
+        if document in empty:
+            lists.doubts[document] = "it is empty"
             for claims in entries.values():
                 claims[:] = [claim for claim in claims if claim[0] != document]
     for photo in [photo for photo, claims in entries.items() if not claims]:
@@ -425,11 +457,9 @@ def _beginnings(stem: str) -> Iterator[str]:
     return (stem[: match.start()] for match in re.finditer(r"[._-]", stem) if match.start())
 
 
-def _loose_keys(stem: str) -> tuple[str, ...]:
-    """The letters and digits of a name; and its number, where it has one alone."""
-    letters = re.sub(r"[\W_]+", "", stem)
-    numbers = re.findall(r"\d{1,18}", stem)
-    return (letters, f"#{int(numbers[0])}") if len(numbers) == 1 else (letters,)
+def _letters(stem: str) -> str:
+    """The letters and digits of a name."""
+    return re.sub(r"[\W_]+", "", stem)
 
 
 def _of_this_folder(

@@ -20,6 +20,7 @@ from inspect_core.ui.inspect import (
     areas_panel,
     bench_states,
     known_cases_panel,
+    label_check_panel,
     limit_advice,
     live_parameters,
     missed_defects,
@@ -41,7 +42,7 @@ FUSION = ", fused with the energy of its class scores"
 def notes(product: TaughtProduct) -> None:
     """Show what the engineer should know of the photos the product was taught with."""
     remarks = product.remarks({})  # at the sliders, where they change
-    shown = [note for note in product.notes if note not in remarks]
+    shown = [note for note in product.notes if note not in remarks and not label_check_panel.is_said(product, note)]
     if not shown:
         return
     with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):

@@ -1,0 +1,67 @@
+"""Teach asks how labels are meant, shows the photos of each reading, and takes a meaning for every word."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.pages.waiting import press, words
+
+PAGE = "pages/teach.py"
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """photos(*names) writes them into a folder that pages may read, and returns it."""
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    rng = np.random.default_rng(0)
+
+    def write(*names):
+        for name in names:
+            path = tmp_path / "parts" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(rng.integers(0, 255, (40, 48, 3), np.uint8)).save(path)
+        return tmp_path / "parts"
+
+    return write
+
+
+def asked(open_app, folder):
+    app = open_app(PAGE)
+    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
+    app.text_input(key="folder").set_value(str(folder)).run(timeout=60)
+    assert not app.exception
+    return app
+
+
+def key_of(app, end):
+    return next(button.key for button in app.button if (button.key or "").endswith(end))
+
+
+def test_folders_are_named_one_by_one(open_app, no_first_start, photos):
+    folder = photos(*(f"Serie {which}/{number:02d}.png" for which in "AB" for number in range(6)))
+    app = asked(open_app, folder)
+    text = words(app)
+    assert "which of these are good parts: Serie A, Serie B?" in text
+    assert "“Serie A” is good, “Serie B” is defective: 6 good, 6 defective" in text
+    assert "Take all photos as good: 12 good, 0 defective" in text
+    assert app.button(key=key_of(app, "-use")).disabled
+    for box, meaning in zip(
+        (box for box in app.selectbox if "word" in (box.key or "")), ("test only", "good"), strict=True
+    ):
+        box.set_value(meaning)
+    app.run()
+    press(app, key_of(app, "-use"))
+    assert "“Serie A” is test only, “Serie B” is good." in words(app)
+    assert "12 good" in words(app)
+    press(app, key_of(app, "-change"))
+    assert "Nothing is used until you choose" in words(app)
+
+
+def test_a_reading_is_chosen_by_its_button(open_app, no_first_start, photos):
+    folder = photos(*(f"{number:02d}.png" for number in range(9)))
+    rows = "\n".join(f"{number:02d}.png,{int(number < 6)}" for number in range(9))
+    (folder / "labels.csv").write_text(f"file,result\n{rows}\n")
+    app = asked(open_app, folder)
+    assert "“1” is good, “0” is defective: 6 good, 3 defective" in words(app)
+    press(app, key_of(app, "-0"))
+    assert "6 good, 3 defects" in words(app)
