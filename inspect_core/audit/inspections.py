@@ -53,11 +53,14 @@ class LoggedInspection(Inspection):
 
 
 def read(
-    log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
+    log: AuditLog, *, recipe: str | None = None, since: datetime | None = None, until: datetime | None = None, most: int
 ) -> list[LoggedInspection]:
-    """The inspections of a period, latest first, at most `most`, with their last override. Raises LogError."""
+    """The inspections of a period, latest first, at most `most`, with their last override. Raises LogError.
+
+    recipe: digest of the one whose inspections count, None for all.
+    """
     overrides = {str(entry.facts.get("entry")): entry for entry in log.entries(kind=OVERRIDE, since=since)}
-    entries = log.entries(kind=INSPECTION, since=since, until=until, newest=most)
+    entries = log.entries(kind=INSPECTION, recipe=recipe, since=since, until=until, newest=most)
     return [LoggedInspection.of_entry(entry, overrides.get(str(entry.number))) for entry in entries]
 
 

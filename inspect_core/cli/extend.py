@@ -1,6 +1,8 @@
 """`extend`: a recipe taught again with further good parts; first it is shown which verdicts change."""
 
 import argparse
+from collections.abc import Sequence
+from pathlib import Path
 
 from inspect_core.audit import changes, inspections
 from inspect_core.audit.log import AuditLog
@@ -19,12 +21,19 @@ from inspect_core.cli.console import (
 from inspect_core.datasets.folders import labels_at
 from inspect_core.datasets.listing import photos_in
 from inspect_core.features.store import feature_store
+from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_format.output_paths import OutputPathError
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import users
 from inspect_core.runtime.wording import join_first_names, pluralise
-from inspect_core.tuning.recipe_extension import compare_with_previous, extend_recipe, plan_extension
+from inspect_core.tuning.recipe_extension import (
+    ExtensionPlan,
+    compare_with_previous,
+    extend_recipe,
+    plan_extension,
+    rejected_photos,
+)
 from inspect_core.verdict import VERDICT_PHRASES
 
 MOST_REJUDGED = 5000
@@ -47,7 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     photos = "folder with the original training photos, if they were moved; repeatable"
     parser.add_argument("--photos", type=path_argument, metavar="FOLDER", action="append", default=[], help=photos)
     parser.add_argument("--reason", default="good parts added", help="why; recorded in the recipe")
-    override = "save even if a known defect would now be accepted; the reason is recorded"
+    override = (
+        "learn also what the recipe rejects and known defects, and save even if a known defect would now be accepted; "
+        "the reason is recorded"
+    )
     parser.add_argument("--override", metavar="REASON", type=reason_argument, help=override)
     parser.add_argument("--download", action="store_true", help="download the backbone's weights if they are missing")
     worker_options.add_options(parser)
@@ -65,18 +77,13 @@ def run(options: argparse.Namespace) -> int:
     who = users.local_user()
     folders = [*options.photos, *recipe.provenance.folders]
     with AuditLog.open() as log:  # one that cannot be written is said before anything is learned
-        past_inspections = [
-            inspection for inspection in inspections.read(log, most=MOST_REJUDGED) if inspection.recipe == recipe.digest
-        ]
+        past_inspections = inspections.read(log, recipe=recipe.digest, most=MOST_REJUDGED)
     labels = labels_at(options.good, chosen_reading(options))
-    task = plan_extension(recipe, photos_in(options.good), folders, past_inspections, labels=labels)
+    photos = photos_in(options.good)
+    task = plan_extension(recipe, photos, folders, past_inspections, labels=labels)
     print_notes(task.sentences())
-    if task.defective and options.override is None:
-        named = (
-            f"{pluralise(len(task.defective), 'photo')} known to be defective "
-            f"({join_first_names(list(task.defective))})"
-        )
-        print_line(f"Not learned: {named}. Leave them out, or give --override with the reason why they are good.")
+    if options.override is None and (doubtful := _doubtful(task, inspector, photos)):
+        print_line(f"Not learned: {doubtful}. Leave them out, or give --override with the reason why they are good.")
         return NOT_ACCEPTED
     reason = options.reason if options.override is None else f"{options.reason}; {options.override}"
     with worker_options.study_workers(options) as workers, progress_bar() as report:
@@ -100,3 +107,14 @@ def run(options: argparse.Namespace) -> int:
     print_line(f"Added {more}: {limits}, before {changes.limits_in_words(recipe.limits)}.")
     print_line(f"Saved {options.out} (recipe {saved.digest!s:.12}, draft, based on {recipe.digest!s:.12}).")
     return ACCEPTED
+
+
+def _doubtful(task: ExtensionPlan, inspector: LoadedRecipe, photos: Sequence[tuple[str, Path]]) -> str:
+    """The photos that are known to be defective, and those that the recipe rejects, in words; "" for none."""
+    rejected = rejected_photos(task, inspector, photos)
+    several = (
+        f"{pluralise(len(names), 'photo')} {words} ({join_first_names(names)})"
+        for names, words in ((list(task.defective), "known to be defective"), (rejected, "that the recipe rejects"))
+        if names
+    )
+    return "; ".join(several)

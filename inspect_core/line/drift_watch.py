@@ -7,7 +7,7 @@ from inspect_core.line.audit_record import AuditRecord
 from inspect_core.spc.drift_signals import DriftSignals, SignalAlarm
 
 BEFORE = 5000
-"""Parts of the log from which the signals go on."""
+"""Parts of the recipe from which the signals go on."""
 
 
 class DriftMonitor:
@@ -17,10 +17,9 @@ class DriftMonitor:
         self._record = record
         self.alarms = list[SignalAlarm]()
         self._signals = DriftSignals(record.inspector.good_scores.tolist())
-        earlier = [LoggedInspection.of_entry(entry) for entry in record.log.entries(kind=INSPECTION, newest=BEFORE)]
-        for inspection in reversed(earlier):
-            if inspection.recipe == record.inspector.digest:
-                self._follow(inspection)
+        earlier = record.log.entries(kind=INSPECTION, recipe=record.inspector.digest, newest=BEFORE)
+        for entry in reversed(list(earlier)):
+            self._follow(LoggedInspection.of_entry(entry))
 
     def add(self, inspection: Inspection) -> list[SignalAlarm]:
         """The signals that leave their limits with this part; each is recorded. Raises OSError as the log."""

@@ -226,6 +226,13 @@ def compare_with_previous(
     return compare_verdicts(list(before.values()), list(after.values())), notes
 
 
+def rejected_photos(task: ExtensionPlan, old: LoadedRecipe, photos: Sequence[tuple[str, Path]]) -> list[str]:
+    """The names of the photos to add, (name, path), that the recipe rejects: who adds them says that it is wrong."""
+    learned = {*task.already_taught, *task.defective}
+    rows = [inspected.row for inspected in inspect_photos(old, [photo for photo in photos if photo[0] not in learned])]
+    return [row.name for row in rows if row.verdict == "reject"]
+
+
 def newly_accepted(rows: Sequence[Inspection], new: Recipe) -> list[str]:
     """A sentence for each photo that was not accepted before it was learned, and now is.
 

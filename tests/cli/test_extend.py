@@ -11,6 +11,7 @@ from benchmarks.main_job import kills
 from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import read as read_inspections
 from inspect_core.audit.log import AuditLog
+from inspect_core.cli import extend
 from inspect_core.cli.commands import main
 from inspect_core.datasets.dataset import GOOD, PhotoFile
 from inspect_core.datasets.folders import scan, split
@@ -73,7 +74,7 @@ def test_the_result_is_that_of_teaching_everything_anew(product, backbone, tmp_p
     assert len(extended.teaching.photos) == len(recipe.teaching.photos) + 2
 
 
-def test_extended_recipe_is_a_draft_that_accepts_no_known_defect(fit, product, tmp_path, capsys):
+def test_extended_recipe_is_a_draft_that_accepts_no_known_defect(fit, product, tmp_path, capsys, monkeypatch):
     old, new = tmp_path / "old", tmp_path / "new.zip"
     assert fit(old, "--limit", "0.01") == 0  # it stops everything
     good = next((product / "test/good").iterdir())
@@ -84,6 +85,11 @@ def test_extended_recipe_is_a_draft_that_accepts_no_known_defect(fit, product, t
     arguments = ["extend", str(old), str(new_photos(tmp_path / "more")), "--out", str(new)]
     capsys.readouterr()
     assert main(arguments) == 1
+    assert "Not learned: 2 photos that the recipe rejects (" in capsys.readouterr().out
+    assert not new.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(extend, "rejected_photos", lambda *_: [])
+        assert main(arguments) == 1
     output = capsys.readouterr().out
     assert "Not saved: 1 known defect would now be accepted" in output
     assert not new.exists()

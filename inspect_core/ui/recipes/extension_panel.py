@@ -107,7 +107,7 @@ def _in_folder(folder: Path, key: str) -> list[Candidate]:
 
 def _work(recipe: Recipe, photos: list[tuple[str, Path]], defects: dict[Path, str], job: Job) -> ExtensionResult:
     with AuditLog.open() as log:
-        past_inspections = [part for part in inspections.read(log, most=MOST) if part.recipe == recipe.digest]
+        past_inspections = inspections.read(log, recipe=recipe.digest, most=MOST)
     roots = [resolve_allowed_path(folder, workspace.readable_roots()) for folder in recipe.provenance.folders]
     task = plan_extension(recipe, photos, roots, past_inspections, labels=defects)
     new, study = extend_recipe(task, feature_store(), stage(job.report, 0.0, 0.9), author=job.owner)
@@ -244,12 +244,8 @@ def _called_good(recipe: Recipe) -> list[Candidate]:
     photos = {photo.digest: photo for photo in recipe.teaching.photos} if recipe.teaching else {}
     candidates: dict[str, Candidate] = {}
     with shell.errors_shown(LogError), AuditLog.open() as log:
-        for inspection in inspections.read(log, most=MOST):
-            if (
-                inspection.recipe == recipe.digest
-                and inspection.override is not None
-                and inspection.final_verdict == "accept"
-            ):
+        for inspection in inspections.read(log, recipe=recipe.digest, most=MOST):
+            if inspection.override is not None and inspection.final_verdict == "accept":
                 candidates[inspection.digest] = Candidate(
                     inspection.name,
                     Path(inspection.path),

@@ -34,7 +34,7 @@ def _entry(file: ListFile, location: str, task: dict[str, Any]) -> ManifestEntry
     bare = PurePosixPath(photo).with_name(_UPLOADED.sub("", PurePosixPath(photo).name))
     photo = photo if file.is_photo(photo) else str(bare)
     annotations = [row for row in task.get("annotations", ()) if isinstance(row, dict) and not row.get("was_cancelled")]
-    if not annotations and "annotations" in task:
+    if not annotations:  # nobody annotated it: predictions are a model's
         return ManifestEntry(photo, None, location)
     try:
         shapes = [shape for row in annotations for shape in _shapes(file.vocabulary, row)]
