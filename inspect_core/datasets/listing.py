@@ -24,7 +24,9 @@ def is_clutter(name: str) -> bool:
 
 def is_image(name: str) -> bool:
     """Whether a file is taken for an image, by its extension."""
-    return Path(name).suffix.lower() in EXTENSIONS
+    return (
+        os.path.splitext(name)[1].lower() in EXTENSIONS
+    )  # a table has millions of names: `Path` takes ten times as long
 
 
 def is_picture(path: Path) -> bool:

@@ -30,7 +30,7 @@ def picture(name: str) -> bytes:
 def test_they_are_found_and_refused_with_the_remedy(tmp_path, name, remedy):
     content = picture(name) if name.endswith("gif") else b"\0\0\0\x18ftypheic" + bytes(200)
     (tmp_path / name).write_bytes(content)
-    assert [found for found, _ in photos_in([tmp_path])] == [name]
+    assert [photo for photo, _ in photos_in([tmp_path])] == [name]
     with pytest.raises(ImageError, match=remedy):
         read(tmp_path / name)
 
@@ -38,7 +38,7 @@ def test_they_are_found_and_refused_with_the_remedy(tmp_path, name, remedy):
 def test_a_photo_without_an_ending_is_one(tmp_path):
     (tmp_path / "00017").write_bytes(picture("00017"))
     (tmp_path / "notes").write_text("a text")
-    assert [found for found, _ in photos_in([tmp_path])] == ["00017"]
+    assert [photo for photo, _ in photos_in([tmp_path])] == ["00017"]
     assert read(tmp_path / "00017").pixels.shape == (24, 32, 3)
 
 

@@ -477,7 +477,7 @@ def test_two_products_in_numbered_folders_are_asked_about(tmp_path):
     assert readings(tmp_path) == {"only:01": (1, 0), "only:02": (1, 0), "together": (2, 0)}
 
 
-def test_a_list_that_calls_a_reject_beside_train_good_is_asked_about(tmp_path):
+def test_a_reject_beside_train_good_is_asked_about(tmp_path):
     photos(tmp_path, "train/good/a.png", "train/good/b.png", "Ausschuss/x1.png")
     table(tmp_path / "labels.csv", ("file", "label"), ("a.png", "OK"), ("b.png", "OK"), ("x1.png", "OK"))
     with pytest.raises(UnclearLabels, match="calls photos good whose names say"):
@@ -495,8 +495,8 @@ def test_labels_beside_the_chosen_side_are_read(tmp_path):
     for path in [*(tmp_path / "labels").glob("*.txt")]:
         (tmp_path / "labels/val" / path.name).write_text("0 0.5 0.5 0.2 0.2\n")
         path.rename(tmp_path / "labels/train" / path.name)
-    found = labels(scan(tmp_path / "images/train"))
-    assert {PurePosixPath(name).name: label for name, label in found.items()} == {"a.png": GOOD, "b.png": "scratch"}
+    by_path = labels(scan(tmp_path / "images/train"))
+    assert {PurePosixPath(name).name: label for name, label in by_path.items()} == {"a.png": GOOD, "b.png": "scratch"}
 
 
 def test_masks_mark_in_palettes_in_alpha_and_under_other_cases(tmp_path):
@@ -560,8 +560,8 @@ def test_an_attribute_of_a_defect_outweighs_the_label_ok(tmp_path):
     photos(tmp_path, "a.png", "b.png")
     box = '<box label="OK" xtl="1" ytl="1" xbr="4" ybr="4"><attribute name="defect">{}</attribute></box>'
     images = "".join(
-        f'<image id="{number}" name="{name}.png" width="{SIZE[1]}" height="{SIZE[0]}">{box.format(said)}</image>'
-        for number, (name, said) in enumerate((("a", "false"), ("b", "true")))
+        f'<image id="{number}" name="{name}.png" width="{SIZE[1]}" height="{SIZE[0]}">{box.format(value)}</image>'
+        for number, (name, value) in enumerate((("a", "false"), ("b", "true")))
     )
     (tmp_path / "annotations.xml").write_text(f"<annotations>{images}</annotations>")
     assert labels(scan(tmp_path)) == {"a.png": GOOD, "b.png": "defect"}

@@ -224,10 +224,10 @@ def test_nothing_called_defective_is_taught_unasked(folders, count, lots, source
         if tree.is_plain:
             raise
         return
-    taught = {str(path) for path in read.good}
-    assert not taught & tree.bad
+    good = {str(path) for path in read.good}
+    assert not good & tree.bad
     if tree.is_plain:
-        assert taught == set(tree.paths) - tree.bad
+        assert good == set(tree.paths) - tree.bad
 
 
 @pytest.mark.parametrize("codes", CODES)

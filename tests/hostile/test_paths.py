@@ -185,7 +185,7 @@ def test_folders_1500_deep(recipe, deep, tmp_path, refused):
 
 
 def test_folders_as_deep_as_allowed(tmp_path):
-    photo(tmp_path / "0.png")
+    photo(tmp_path / "0.png", 90)
     photo(tmp_path.joinpath(*["d"] * MAX_DEPTH, "1.png"))
     assert [path.name for _, path in photos_in([tmp_path])] == ["0.png", "1.png"]
     assert len(scan(tmp_path).defects) == 1

@@ -31,7 +31,7 @@ def test_right_labels_are_left_alone():
 
 
 def test_good_photos_that_score_as_known_defects_are_named():
-    found = check([*range(20), 41, 43, 42], range(40, 52))
-    assert found.suspects == ("21.png", "22.png", "20.png")
-    [sentence] = found.sentences
+    result = check([*range(20), 41, 43, 42], range(40, 52))
+    assert result.suspects == ("21.png", "22.png", "20.png")
+    [sentence] = result.sentences
     assert sentence.startswith("3 good photos score nearer to the known defects")

@@ -100,6 +100,8 @@ OURS = {
     "teach/photo_settings": {"label", "option.label", "words", "caption", "ALIGN.__getitem__"},
     "teach/screening_panel": {"labels.__getitem__", "photo.unlike"},
     "ui/photo_source": {"label"},
+    "ui/label_question": {"label"},
+    "inspect/label_check_panel": {"label"},
 }  # fmt: skip
 SAFE_CALLS = {
     "escape",

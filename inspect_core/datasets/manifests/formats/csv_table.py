@@ -10,6 +10,8 @@ from inspect_core.datasets.manifests.manifest_entry import Listing, ManifestErro
 SUFFIXES = frozenset({".csv", ".tsv"})
 NAMES_ALL = True
 DELIMITERS = ",;\t|"
+SAMPLE = 1 << 16
+"""Characters by which the delimiter is chosen."""
 
 
 def holds(file: ListFile) -> bool:
@@ -30,8 +32,12 @@ def read(file: ListFile) -> Listing:
 
 
 def _best_rows(file: ListFile) -> TableRows:
-    several = [_rows(file.text, delimiter) for delimiter in DELIMITERS]
-    return max(several, key=lambda rows: (photos_beside_more(rows), sum(len(row) > 1 for _, row in rows)))
+    end = file.text.find("\n", SAMPLE) + 1 or len(file.text)
+    samples = {delimiter: _rows(file.text[:end], delimiter) for delimiter in DELIMITERS}
+    best = max(
+        samples, key=lambda sign: (photos_beside_more(samples[sign]), sum(len(row) > 1 for _, row in samples[sign]))
+    )
+    return samples[best] if end == len(file.text) else _rows(file.text, best)
 
 
 def _rows(text: str, delimiter: str) -> TableRows:
