@@ -60,6 +60,7 @@ _WITHOUT_SPACES = re.compile(r"[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff]")
 _WORD = re.compile(r"[^\W_]+")
 _DIGEST = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _QUALIFIED = re.compile(r"[=?¿≠]|!=")
+_COUNTER = re.compile(r"^\d+[ _.-]+|[ _.-]+\d+$")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 LONGEST_LABEL = 80
 
@@ -209,7 +210,9 @@ def condition_sign(name: str) -> ConditionSign | None:
     if not findings:
         return None
     condition, word = max(findings, key=lambda finding: ("good", "type", "defective", "unclear").index(finding[0]))
-    return ConditionSign("unclear", name, False) if is_turned else ConditionSign(condition, word, others == 0)
+    if is_turned or condition == "unclear":
+        return ConditionSign("unclear", _COUNTER.sub("", name) or name, False)
+    return ConditionSign(condition, word, others == 0)
 
 
 def is_good_word(name: str) -> bool:

@@ -175,7 +175,7 @@ def _columns(file: ListFile, rows: TableRows) -> tuple[list[str], TableRows, _Co
     if names and _are_classes(file, [names[column] for column in free if column in names], {*chain(*free.values())}):
         return header, body, _Columns(at, tuple(free), None, split, mask, product, is_by_class=True)
     labels, flag = _label_columns(free, names)
-    may_speak = [column for column, of_column in free.items() if names.get(column) not in _COLUMNS["silent"]]
+    may_speak = [column for column in free if names.get(column) not in _COLUMNS["silent"] or _is_coded(free[column])]
     if not labels and any(len({*free[column]}) > 1 for column in may_speak):
         reason = f"cannot tell which of its {len(cells) + 1} columns contains the label"
         raise ManifestError(rows[0][0], reason, "add a header line with the column names file and label")
@@ -218,7 +218,7 @@ def _label_columns(cells: Mapping[int, Sequence[str]], names: Mapping[int, str])
         flag = flags[0]
         labels.remove(flag)
     labels += [column for column in cells if column not in (*labels, flag) and _are_verdicts(cells[column])]
-    spoken = [column for column in cells if names.get(column) not in _COLUMNS["silent"]]
+    spoken = [column for column in cells if names.get(column) not in _COLUMNS["silent"] or _is_coded(cells[column])]
     return tuple(sorted(labels)) or (tuple(spoken) if len(spoken) == 1 else ()), flag
 
 
@@ -293,6 +293,12 @@ def _is_verdict(cell: str) -> bool:
     """Whether a cell says by itself that a part is good or defective."""
     sign = condition_sign(cell)
     return sign is not None and sign.is_whole and sign.condition != "unclear"
+
+
+def _is_coded(cells: Sequence[str]) -> bool:
+    """Whether a column holds 0 and 1, or yes and no, alone: whatever it is called, it may be a verdict."""
+    words = {cell.casefold() for cell in cells if cell}
+    return len(words) == 2 and words <= YES | NO
 
 
 def _are_verdicts(cells: Sequence[str]) -> bool:

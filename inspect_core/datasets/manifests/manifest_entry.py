@@ -62,7 +62,8 @@ class ManifestEntry(NamedTuple):
 
     photo: as the file names it; label: as `Vocabulary.label`, None for a label left empty; where: place in the file;
     marks: a defect's, or mask: the file of them as named; side: of a split; product: whose photo it is, "" if not said;
-    says_label: whether the file has a label for it at all, even an empty one.
+    says_label: whether the file has a label for it at all, even an empty one; marks_good: of an annotation without a
+    defect, whether it has shapes, of a good class.
     """
 
     photo: str
@@ -73,6 +74,7 @@ class ManifestEntry(NamedTuple):
     side: Side | Literal["unlabelled"] | None = None
     product: str = ""
     says_label: bool = True
+    marks_good: bool | None = None
 
 
 class Listing(NamedTuple):

@@ -46,6 +46,7 @@ MOST_TEXTS = 500
 _ROOT = PurePosixPath()
 _TABLES = words_of(LABEL_WORDS["silent_files"]["tables"])
 _HELPERS = words_of(LABEL_WORDS["silent_files"]["helpers"])
+_ABOVE = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson"})
 _CELLS = re.compile(r"[,;|\t\r\n\"<>:={}\[\]]+")
 ANNOTATION = "annotation"
 """The source of a label in a file about one photo."""
@@ -277,9 +278,14 @@ class _Reader:
         return bool(lines) and all(re.fullmatch(r"\d{1,18}", line) and int(line) in numbers for line in lines)
 
     def _may_speak_from_above(self, document: PurePosixPath, content: bytes, encodings: Sequence[str]) -> bool:
+        """Whether a table above the photos may be about them: by its name, or as it names them. Logs and notes there
+        are those of other things.
+        """
         if not encodings:
             name = document.stem.casefold()
             return name in LABELS or name.rstrip("s") in LABELS or condition_sign(name) is not None
+        if document.suffix.lower() not in _ABOVE:
+            return False
         if _names_in(_CELLS.split(content[:MOST_READ].decode(encodings[0], "replace"))) & self._names:
             return True
         return self._is_loose_list(document, content, encodings[0])
@@ -365,6 +371,7 @@ def read_lists(
             lists.doubts[document] = f"{strays[0]}{more} and no photo here has this name"
         elif not any(entry.says_label or entry.side for entry in listing.entries):
             lists.doubts[document] = "it names some of the photos alone, and does not say why"
+    _doubt_good_shapes(entries, vocabulary)
     _doubt_empty_texts(root, formats_by_document, entries, lists, has_classes=bool(reader.helpers.read))
     lists.doubts = {name: why for name, why in lists.doubts.items() if not _is_helper(name, reader, lists)}
     _join_claims(entries, whole, others, reader.every, lists)
@@ -397,6 +404,20 @@ def _join_claims(
                             f"{entry.where} names it, but {'; '.join(error.args)}"
                         )
             lists.claims[photo] = replace(claim, masks=tuple(dict.fromkeys(mask_files)))
+
+
+def _doubt_good_shapes(
+    entries: Mapping[PurePosixPath, list[tuple[PurePosixPath, ManifestEntry]]], vocabulary: Vocabulary
+) -> None:
+    """Take shapes of a good class for unclear where other photos have none: they mark something in these alone."""
+    several = [claims for claims in entries.values() if any(entry.marks_good is not None for _, entry in claims)]
+    if all(entry.marks_good for claims in several for _, entry in claims if entry.marks_good is not None):
+        return
+    for claims in several:
+        claims[:] = [
+            (document, entry._replace(label=vocabulary.unclear("good (shape)")) if entry.marks_good else entry)
+            for document, entry in claims
+        ]
 
 
 def _doubt_empty_texts(

@@ -62,7 +62,7 @@ def marked_entry(
     """
     annotations = [(label, shape) for label, shape in shapes if label != GOOD]
     if not annotations:
-        return ManifestEntry(photo, GOOD, location, **fields)
+        return ManifestEntry(photo, GOOD, location, marks_good=any(shape for _, shape in shapes), **fields)
     types = tuple(dict.fromkeys(label for label, _ in annotations))
     if len(types) > manifest_entry.MOST_TYPES or len(annotations) > manifest_entry.MOST_SHAPES:
         reason = f"it has {len(annotations):,} annotations of {len(types)} defect types"

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from inspect_core.datasets.folders import scan
 from inspect_core.datasets.manifests.shapes import decode_run_lengths, rasterise
+from inspect_core.datasets.photo_labels import UnclearLabels
 from inspect_core.images.photo_reader import read_mask
 from tests.examples import examples
 
@@ -90,6 +91,9 @@ def test_photos_get_kinds_and_masks(photos):
         annotation("x", 2, segmentation=runs),
         annotation(4, 3, bbox=[0, 0, 20, 12]),
     ]
+    with pytest.raises(UnclearLabels, match="good \\(shape\\)"):  # the good photo b has none
+        scan(written(photos, images, annotations))
+    annotations.append(annotation(2, 3, bbox=[0, 0, 20, 12]))
     dataset = scan(written(photos, images, annotations))
     assert {sample.name for sample in dataset.good} == {"d.png", "lot 1/b.png"}
     kinds = {sample.name: sample for sample in dataset.defects}
