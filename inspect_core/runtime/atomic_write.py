@@ -9,10 +9,12 @@ import atexit
 import contextlib
 import errno
 import functools
+import hashlib
 import os
 import secrets
 import shutil
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +29,7 @@ else:
 HIDDEN = ".loupe-"
 ASIDE = "old"
 _LONGEST_PATH = 1 << 16
+_writing = threading.Lock()
 _PAST_THE_END = 1 << 30  # msvcrt's locks keep others from reading what is locked
 
 
@@ -47,6 +50,16 @@ def atomic_replace(target: Path) -> Generator[Path]:
             _swap(new, target, aside)
         else:
             os.replace(new, target)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Generator[None]:
+    """Hold a file of the workspace while it is read and written anew: other threads and processes wait."""
+    workspace.locks_folder().mkdir(parents=True, exist_ok=True)
+    name = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:32]
+    with _writing, (workspace.locks_folder() / name).open("ab") as file:
+        lock(file, wait=True)
+        yield
 
 
 def process_folder(parent: Path) -> Path:

@@ -2,14 +2,13 @@
 
 import json
 import random
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, get_type_hints
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import atomic_replace, lock
+from inspect_core.runtime.atomic_write import atomic_replace, exclusive
 from inspect_core.runtime.json_text import from_json
 from inspect_core.runtime.serialisation import is_of
 from inspect_core.spc.agreement import Appraisal
@@ -19,7 +18,6 @@ LOUPE = "Loupe"
 MOST_PARTS = 500
 MOST_TRIALS = 20
 MOST_BYTES = 1 << 24
-_writing = threading.Lock()
 
 
 class StudyPart(NamedTuple):
@@ -154,9 +152,7 @@ def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
 
     Raises ValueError as `with_appraisal`, and OSError.
     """
-    folder().mkdir(parents=True, exist_ok=True)
-    with _writing, (folder() / ".lock").open("ab") as file:
-        lock(file, wait=True)
+    with exclusive(folder() / f"{stem}.json"):
         study = _replayed(load(stem), appraisals)
         save(study, stem)
     return study

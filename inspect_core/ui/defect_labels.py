@@ -5,17 +5,16 @@ product that shows the same photo.
 """
 
 import json
-import threading
+import os
 from pathlib import Path
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.atomic_write import atomic_replace, exclusive
 from inspect_core.runtime.json_text import from_json
 from inspect_core.ui.taught_product import TaughtProduct
 
 LONGEST = 40
 LONGEST_FILE = 2**26  # bytes: enough for half a million photos
-_writing = threading.Lock()
 
 
 def labels_of(product: TaughtProduct) -> dict[int, str]:
@@ -29,18 +28,20 @@ def labels_of(product: TaughtProduct) -> dict[int, str]:
 
 
 def set_label(product: TaughtProduct, positions: list[int], label: str) -> None:
-    """Label these photos as `label`; an empty word removes their label. Raises OSError when it cannot be stored."""
+    """Label these photos as `label`; an empty word removes their label. Raises OSError when it cannot be stored, also
+    where the labels on disk are damaged: nothing is written over them.
+    """
     word = normalise_label(label)
-    with _writing:
-        labels = _stored_labels()
+    with exclusive(_path()):
+        labels = _stored_labels(to_write=True)
         chosen = {product.scored.photos[position].digest: word for position in positions}
         _write(labels | {product.product: labels.get(product.product, {}) | chosen})
 
 
 def rename(product: str, name: str) -> None:
     """Give the labels of a product to its new name too, which keeps its own. Raises OSError as `set_label`."""
-    with _writing:
-        labels = _stored_labels()
+    with exclusive(_path()):
+        labels = _stored_labels(to_write=True)
         if name != product and product in labels:
             _write(labels | {name: labels[product] | labels.get(name, {})})
 
@@ -55,17 +56,23 @@ def _write(labels: dict[str, dict[str, str]]) -> None:
         new.write_text(json.dumps(labels, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _stored_labels() -> dict[str, dict[str, str]]:
-    """Kind by content digest, by product. Unreadable entries count as missing: labels can be given again."""
+def _stored_labels(*, to_write: bool = False) -> dict[str, dict[str, str]]:
+    """Kind by content digest, by product; none of a damaged file, which is not to be written over: OSError then."""
     try:
-        stored = from_json(workspace.content(_path(), at_most=LONGEST_FILE) or b"{}")
-    except ValueError:
+        content = workspace.content(_path(), at_most=LONGEST_FILE)
+        if content is None and os.path.lexists(_path()):
+            raise ValueError("it cannot be read, or is too large")
+        stored = from_json(content or b"{}")
+        if not isinstance(stored, dict) or not all(isinstance(labels, dict) for labels in stored.values()):
+            raise ValueError("it holds no labels by product")
+    except ValueError as error:
+        if to_write:
+            remedy = "put a copy in its place, or move it away: it holds the labels of all products"
+            raise OSError(f"{_path()} is damaged ({error}); {remedy}") from error
         return {}
-    products = stored.items() if isinstance(stored, dict) else ()
     return {
         product: {digest: normalise_label(label) for digest, label in labels.items() if isinstance(label, str)}
-        for product, labels in products
-        if isinstance(labels, dict)
+        for product, labels in stored.items()
     }
 
 

@@ -1,18 +1,16 @@
 """What Loupe remembers of each user from one session to the next, in one file of the workspace."""
 
 import json
-import threading
 from typing import Any
 
 from inspect_core.runtime import workspace
-from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.atomic_write import atomic_replace, exclusive
 from inspect_core.runtime.json_text import from_json
 from inspect_core.ui import shell
 
 FILE = "preferences.json"
 LONGEST = 1 << 20
 """Bytes of the file."""
-_writing = threading.Lock()
 
 
 def read(name: str) -> Any:
@@ -23,7 +21,7 @@ def read(name: str) -> Any:
 def remember(name: str, value: object) -> None:
     """Remember a JSON value for this user. Raises OSError when it cannot be written."""
     user = shell.current_user()
-    with _writing:
+    with exclusive(workspace.root() / FILE):
         stored = _stored()
         if stored.get(user, {}).get(name) != value:
             with atomic_replace(workspace.root() / FILE) as new:

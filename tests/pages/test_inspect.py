@@ -8,6 +8,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.photo_reader import read
 from inspect_core.ui import crops, fitted_product, open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui.inspect import saving
 from inspect_core.verdict import Limits
 from tests.pages.waiting import finish, press, save_recipe, words
 
@@ -213,3 +214,23 @@ def test_escapes_show_the_good_photos_that_hold_the_limit(open_app, in_the_hand,
     assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.order.parameters)
     settings.limits = Limits(1.0, 2.0)
     assert headline not in [element.label for element in app.run().expander]
+
+
+def test_a_recipe_that_cannot_be_made_is_not_saved_with_the_reason(open_app, in_the_hand, monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("the photos are gone")
+
+    monkeypatch.setattr(taught_product.TaughtProduct, "to_recipe", refuse)
+    app = save_recipe(open_app())
+    assert not app.exception
+    assert [error.value for error in app.error] == ["Not saved: the photos are gone"]
+
+
+def test_labels_that_cannot_follow_leave_the_recipe_saved(open_app, in_the_hand, monkeypatch):
+    def refuse(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(saving.defect_labels, "rename", refuse)
+    app = save_recipe(open_app())
+    assert not app.exception
+    assert open_product_store.find(in_the_hand.id).recipe_digest

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.pages.waiting import press, words
+from tests.pages.waiting import choose_folder, press, words
 
 PAGE = "pages/teach.py"
 
@@ -25,14 +25,6 @@ def photos(tmp_path, monkeypatch):
     return write
 
 
-def asked(open_app, folder):
-    app = open_app(PAGE)
-    app.segmented_control(key="photos_from").set_value("Folder on this computer").run()
-    app.text_input(key="folder").set_value(str(folder)).run(timeout=60)
-    assert not app.exception
-    return app
-
-
 def shown(app):
     """What the page says, without the signs that keep Markdown from reading it."""
     return words(app).replace("\\", "")
@@ -44,7 +36,7 @@ def key_of(app, end):
 
 def test_folders_are_named_one_by_one(open_app, no_first_start, photos):
     folder = photos(*(f"Serie {which}/{number:02d}.png" for which in "AB" for number in range(6)))
-    app = asked(open_app, folder)
+    app = choose_folder(open_app(PAGE), folder)
     text = shown(app)
     assert "which of these are good parts: Serie A, Serie B?" in text
     assert "“Serie A” is good, “Serie B” is defective: 6 good, 6 defective" in text
@@ -66,7 +58,7 @@ def test_a_reading_is_chosen_by_its_button(open_app, no_first_start, photos):
     folder = photos(*(f"{number:02d}.png" for number in range(9)))
     rows = "\n".join(f"{number:02d}.png,{int(number < 6)}" for number in range(9))
     (folder / "labels.csv").write_text(f"file,result\n{rows}\n")
-    app = asked(open_app, folder)
+    app = choose_folder(open_app(PAGE), folder)
     assert "“1” is good, “0” is defective: 6 good, 3 defective" in shown(app)
     press(app, key_of(app, "-0"))
     assert "6 good, 3 defects" in shown(app)

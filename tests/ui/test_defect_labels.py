@@ -50,15 +50,19 @@ def test_labels_go_along_with_a_new_name_and_replace_none():
     assert defect_labels.labels_of(hand_with("unknown")) == {0: "stain"}, "another part may still be called so"
 
 
-@pytest.mark.parametrize("damaged", ["", "{", "[1, 2]", '{"flange": "dent"}', "\udcff"])
-def test_a_damaged_file_counts_as_empty(workspace, damaged):
-    (workspace / "kinds.json").write_bytes(damaged.encode("utf-8", "surrogateescape"))
-    product = hand_with("dent")
-    assert defect_labels.labels_of(product) == {0: "dent"}
-    defect_labels.set_label(product, [0], "bump")
-    assert defect_labels.labels_of(product) == {0: "bump"}
-    assert [path.name for path in workspace.rglob("*") if path.is_file()] == ["kinds.json"]
-
-
 def test_a_word_has_a_longest():
     assert len(defect_labels.normalise_label("x" * 100)) == defect_labels.LONGEST
+
+
+DAMAGED = ['{"flange": {"digest 0": "dent"}, "flange": {}}', "{", "[1, 2]", '{"flange": "dent"}', "\udcff"]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_damaged_labels_are_not_written_over(workspace, content):
+    path = workspace / "kinds.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    product = hand_with("dent")
+    assert defect_labels.labels_of(product) == {0: "dent"}
+    with pytest.raises(OSError, match=r"kinds\.json is damaged .* the labels of all products"):
+        defect_labels.set_label(product, [0], "bump")
+    assert path.read_bytes() == content.encode("utf-8", "surrogateescape")

@@ -26,13 +26,14 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
                 return
             provenance = {"product": name.strip(), "author": shell.current_user(), "reason": reason.strip()}
             check = settings.product_check(product)
-            recipe = product.to_recipe(limits, settings.live, product_check=check, **provenance)
             before = product.recipe.limits if product.recipe is not None and product.recipe_digest else None
             try:
+                recipe = product.to_recipe(limits, settings.live, product_check=check, **provenance)
                 with workspace.free_recipe_path(name.strip()) as path:
                     saved = save_recorded(recipe, path, before, reason=provenance["reason"], user=provenance["author"])
-            except OSError as error:
-                st.error(f"Not saved: {shell.escape(error.strerror or error)}", icon=":material/error:")
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or error
+                st.error(f"Not saved: {shell.escape(why)}", icon=":material/error:")
                 return
 
             def as_saved(current: TaughtProduct) -> TaughtProduct:
@@ -41,7 +42,10 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
                 last = InForce(dict(settings.live), limits, by_hand, current.in_force.set_on, mode)
                 return replace(current, recipe=saved, product=name.strip(), in_force=last).as_saved()
 
-            defect_labels.rename(product.product, name.strip())
             open_product_store.change(product.id, as_saved)
+            try:
+                defect_labels.rename(product.product, name.strip())
+            except OSError as error:  # the recipe is saved all the same
+                st.toast(f"Labels of defect types stay under the former name: {shell.escape(error)}", duration="long")
             st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
