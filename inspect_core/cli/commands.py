@@ -14,6 +14,7 @@ from typing import NoReturn
 from inspect_core.cli.console import COULD_NOT_RUN, STOPPED, print_line
 from inspect_core.detectors.warned import FitWarning
 from inspect_core.runtime import atomic_write, workspace
+from inspect_core.runtime.program_log import log_file, log_unexpected
 from inspect_core.runtime.wording import escape_line, shorten
 
 SUBCOMMANDS = {
@@ -59,6 +60,12 @@ def main(arguments: Sequence[str] | None = None, *, loaded: Callable[[], object]
         return COULD_NOT_RUN
     except (MemoryError, ImportError) as error:
         print_line(f"loupe: {_without_memory(error)}", sys.stderr)
+        return COULD_NOT_RUN
+    except Exception as error:
+        known = log_unexpected(error, f"running {options.verb}")
+        print_line(
+            f"loupe: unexpected {type(error).__name__}: {shorten(str(error))} ({known} in {log_file()})", sys.stderr
+        )
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("loupe: stopped; nothing was saved", file=sys.stderr)

@@ -12,6 +12,7 @@ from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read
 from inspect_core.inspection import Inspection
 from inspect_core.line.inspector import Inspector
 from inspect_core.runtime.ordered_pool import in_batches
+from inspect_core.runtime.program_log import log_unexpected
 from inspect_core.runtime.workspace import file_digest
 from inspect_core.verdict import Verdict
 
@@ -130,8 +131,12 @@ def finish(inspector: Inspector, inspection: PhotoInspection) -> InspectedPhoto:
         row = row.with_verdict(verdict, inspection.digest, inspector.good_scores)
     except ImageError as error:
         row = replace(row, reason=f"{error.reason}; {error.remedy}")
-    except Exception as error:
+    except (ValueError, OSError, MemoryError) as error:
         row = replace(row, digest=inspection.digest, reason=str(error) or type(error).__name__)
+    except Exception as error:
+        known = log_unexpected(error, f"inspecting {inspection.name}")
+        reason = f"{str(error) or type(error).__name__} ({known})"
+        row = replace(row, digest=inspection.digest, reason=reason)
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     took = 1000 * (inspection.seconds + time.perf_counter() - began)
     row = replace(row, time=now, milliseconds=round(took, 1))

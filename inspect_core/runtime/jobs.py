@@ -16,6 +16,7 @@ from typing import Any
 from inspect_core.runtime import users
 from inspect_core.runtime.memory import return_memory
 from inspect_core.runtime.pace import Pace
+from inspect_core.runtime.program_log import log_file, log_unexpected
 from inspect_core.runtime.progress import Cancelled
 
 MAX_QUEUED_JOBS = 6
@@ -215,7 +216,7 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         job.error = str(error) or type(error).__name__
     except BaseException as error:
-        job.error = f"unexpected {type(error).__name__}: {error}"
+        job.error = f"unexpected {type(error).__name__}: {error} ({log_unexpected(error, job.title)} in {log_file()})"
         raise
     finally:
         job._ended = time.monotonic()

@@ -216,7 +216,7 @@ def test_escapes_show_the_good_photos_that_hold_the_limit(open_app, in_the_hand,
     assert headline not in [element.label for element in app.run().expander]
 
 
-def test_a_recipe_that_cannot_be_made_is_not_saved_with_the_reason(open_app, in_the_hand, monkeypatch):
+def test_a_recipe_that_cannot_be_made_is_not_saved(open_app, in_the_hand, monkeypatch):
     def refuse(*_, **__):
         raise ValueError("the photos are gone")
 
