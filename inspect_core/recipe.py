@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from inspect_core.features.backbones import Backbone, shared
 from inspect_core.features.extraction import FeatureExtractor, embed, rows_of
 from inspect_core.images.alignment import Alignment
+from inspect_core.images.photo_reader import read
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.methods.registry import JOIN
 from inspect_core.recipe_format.fields import PlainFields
@@ -141,15 +143,22 @@ class LoadedRecipe(PhotoInspector):
         return embed(picture, self.backbone)
 
 
-def inspect(image: np.ndarray, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
+def inspect(photo: np.ndarray | str | Path, recipe: Recipe, *, backbone: Backbone | None = None) -> Verdict:
     """The recipe's verdict on one part, as `PhotoInspector.inspect`; backbone as of `LoadedRecipe`.
 
-    Raises ValueError also when the backbone's weights are missing or differ.
+    photo: its file, which is read at the recipe's depth; or its pixels, (H, W, 3) uint8 RGB. Raises ValueError when the
+    backbone's weights are missing or differ, and for pixels where the recipe was taught with 16-bit photos, of which
+    they are not the values; ImageError as `read`.
 
-    >>> inspect(read("scratch.jpg").pixels, recipe).verdict
+    >>> inspect("scratch.jpg", recipe).verdict
     'reject'
     """
-    return LoadedRecipe(recipe, backbone).inspect(image)
+    if isinstance(photo, str | Path):
+        photo = read(photo, recipe.depth).pixels
+    elif recipe.depth is not None and recipe.depth.stored_bits > 8:
+        reason = f"{recipe.product} was taught with {recipe.depth.bits}-bit photos, and pixels do not say their depth"
+        raise ValueError(f"{reason}; give the path of the photo, or read(path, recipe.depth) to a LoadedRecipe")
+    return LoadedRecipe(recipe, backbone).inspect(photo)
 
 
 @lru_cache(maxsize=4)

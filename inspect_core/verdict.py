@@ -171,7 +171,7 @@ class Verdict:
     was. photo_deviation: how the photo differs from those taught, "noisier than taught"; "" where it does not; inputs:
     what of it may drift.
 
-    >>> verdict = inspect(read("scratch.jpg").pixels, recipe)
+    >>> verdict = inspect("scratch.jpg", recipe)
     >>> verdict.score > recipe.limits.reject, verdict.anomaly_map.shape, len(verdict.regions) > 0
     (True, (256, 256), True)
     """

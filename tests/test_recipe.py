@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.features import backbones
+from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import read
-from inspect_core.recipe import inspect
+from inspect_core.recipe import LoadedRecipe, inspect
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.runtime.versions import library_versions
 from inspect_core.verdict import Limits, Reason
@@ -111,3 +113,14 @@ def test_a_stopped_photo_has_a_reason_and_no_defect_type(stored, backbone, limit
     recipe = dataclasses.replace(stored, product_check=product_check, limits=Limits(limit, limit), defect_types=named)
     verdict = inspect(read(PHOTOS / next(iter(NAMES))).pixels, recipe, backbone=backbone)
     assert (verdict.verdict, verdict.reason, verdict.defect_type) == ("reject", Reason.OTHER_PRODUCT.text(), None)
+
+
+def test_a_path_is_inspected_at_the_depth_that_was_taught(stored, backbone, tmp_path):
+    recipe = dataclasses.replace(stored, depth=Depth.full(12))
+    values = np.random.default_rng(0).integers(0, 4096, (64, 64)).astype(np.uint16)
+    Image.fromarray(values).save(tmp_path / "part.png")
+    by_path = inspect(tmp_path / "part.png", recipe, backbone=backbone)
+    pixels = read(tmp_path / "part.png", recipe.depth).pixels
+    assert by_path.score == LoadedRecipe(recipe, backbone).inspect(pixels).score
+    with pytest.raises(ValueError, match=r"taught with 12-bit photos.*give the path of the photo"):
+        inspect(read(tmp_path / "part.png").pixels, recipe, backbone=backbone)

@@ -1,5 +1,6 @@
 """The photos that a recipe was taught, calibrated and judged with, found again by their content."""
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -49,7 +50,9 @@ def find_photos(recipe: Recipe, folder: Path | None = None) -> ParityPhotos:
 def by_content(
     rows: Sequence[CalibrationPhoto | TeachingPhoto], folders: Sequence[Path], depth: Depth | None
 ) -> dict[str, tuple[Path, tuple[int, int]]]:
-    """Path and (height, width) of these photos by the digest of their content, wherever they lie in the folders."""
+    """Path and (height, width) of these photos by the digest of their content, wherever they lie in the folders; no
+    link out of a folder is followed.
+    """
     missing_digests: set[str] = {row.digest for row in rows}
     photos: dict[str, tuple[Path, tuple[int, int]]] = {}
     for root in folders:
@@ -59,16 +62,21 @@ def by_content(
         for path in dict.fromkeys([*by_name, *(path for _, path in photos_in([root]))]):
             if missing_digests <= photos.keys():
                 break
+            if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+                continue
             with suppress(ImageError):
                 if (picture := read(path, depth)).digest in missing_digests:
                     photos.setdefault(picture.digest, (path, picture.pixels.shape[:2]))
     return photos
 
 
-def masks_in(folder: Path) -> dict[Path, Path]:
-    """The masks of the defects in a folder, by the path of their photo; none where labels are not clear."""
+def masks_in(folder: Path, roots: Sequence[Path] | None = None) -> dict[Path, Path]:
+    """The masks of the defects in a folder, by the path of their photo; none where labels are not clear.
+
+    roots: folders that are not left upwards, None for all.
+    """
     try:
-        tree = PhotoTree.open(folder)
+        tree = PhotoTree.open(folder, roots=roots)
         marks = tree.read_labels(NAMES).marks
     except ScanError:
         return {}

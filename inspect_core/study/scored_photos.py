@@ -7,6 +7,7 @@ the parameter only reads one slice and smooths it.
 import copy
 import math
 import operator
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -28,6 +29,9 @@ BLOCK_PIXELS = 1 << 21
 """Pixels of the maps that are ranked at once."""
 CACHE_SIZE = 8
 """A move needs all rankings, those that set the limit, and where defects are found, each before and after."""
+
+_remembering = threading.Lock()
+"""For what windows share: held while something is remembered, not while it is computed."""
 
 
 class ScoredPhotos:
@@ -77,11 +81,17 @@ class ScoredPhotos:
 
     def cached(self, key: tuple, make: Callable[[], np.ndarray]) -> np.ndarray:
         """What `make` returns, read-only; the last CACHE_SIZE that were asked for are remembered."""
-        made = self._latest.pop(key) if key in self._latest else make()
+        with _remembering:
+            made = self._latest.pop(key, None)
+            if made is not None:
+                self._latest[key] = made
+                return made
+        made = make()
         made.flags.writeable = False
-        self._latest[key] = made
-        if len(self._latest) > CACHE_SIZE:
-            del self._latest[next(iter(self._latest))]
+        with _remembering:
+            self._latest[key] = made
+            while len(self._latest) > CACHE_SIZE:
+                del self._latest[next(iter(self._latest))]
         return made
 
     def with_photo(self, photo: ScoredPhoto, *looks: Sequence[Tensor]) -> Self:

@@ -308,15 +308,16 @@ class FittedStudy(Study):
             return scored
         requested_live = {name: value for name, value in {**scored.live, **live}.items() if name != AREA}
         moved = tuple(sorted(requested_live.items()))
-        if moved not in self._exact:
+        exact = self._exact.get(moved)  # another window may ask for other values meanwhile
+        if exact is None:
             views = [replace(view, selected_stops=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
             crossing.gather(ignore_progress)
             rescored, _ = crossing.score(views, self.area, ignore_progress)
-            self._exact.clear()
             exact = rescored.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas)
+            self._exact.clear()
             self._exact[moved] = exact
-        return self._exact[moved]
+        return exact
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.

@@ -116,7 +116,7 @@ def _alone(recipe: Recipe, job: Job) -> str:
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
-    masks = masks_in(Path(recipe.provenance.photo_root or ""))
+    masks = masks_in(Path(recipe.provenance.photo_root or ""), workspace.readable_roots())
     photos = []
     for row in recipe.test_photos:
         path = existing_photo_path(recipe, row) or Path()

@@ -1,3 +1,4 @@
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -205,3 +206,23 @@ def test_limits_use_drawn_scores_and_area_moves_need_no_map(fused, monkeypatch):
     monkeypatch.setattr(scored_photos, "to_pixels", lambda *_, **__: pytest.fail("a map was computed"))
     assert (fused.scores(area=300) < first).all()
     assert (fused.calibration_scores(area=1) > setting).all()
+
+
+def test_what_windows_share_is_remembered_without_a_quarrel(scored):
+    """Threads that ask for more values than are kept get what they ask for."""
+    errors = []
+
+    def ask(first: int) -> None:
+        try:
+            for turn in range(3000):
+                key = (first + turn) % 12
+                assert scored.cached(("asked", key), lambda key=key: np.full(2, key))[0] == key
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
