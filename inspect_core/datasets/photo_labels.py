@@ -7,6 +7,7 @@ holds the readings, of which a person chooses one, and the words that a person m
 
 import functools
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -78,7 +79,8 @@ class Reading:
         """The title with a few of the defective photos, and the option that chooses it."""
         few = f" ({join_first_names([str(path) for path in self.defective])})" if self.defective else ""
         meanings = meanings_in(self.key)
-        option = " ".join(f"--label “{word}={meaning}”" for word, meaning in meanings) or f"--labels {self.key}"
+        option = " ".join(f"--label {shlex.quote(f'{word}={meaning}')}" for word, meaning in meanings)
+        option = option or f"--labels {shlex.quote(self.key)}"
         return f"{self.title}{few}: {option}"
 
 

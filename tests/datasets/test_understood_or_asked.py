@@ -215,7 +215,7 @@ def _draw_tree(root: Path, count: int, lots: int, sources: list[dict], bad_numbe
     st.integers(4, 9), st.sampled_from([1, 1, 2]), st.lists(_sources(), min_size=1, max_size=2, unique_by=_files_of),
     st.sets(st.integers(0, 8), max_size=5),
 )  # fmt: skip
-@settings(deadline=None, max_examples=examples(2000))
+@settings(deadline=None, max_examples=examples(500))
 def test_nothing_called_defective_is_taught_unasked(folders, count, lots, sources, bad_numbers):
     tree = _draw_tree(next(folders) / "above" / "part", count, lots, sources, bad_numbers)
     try:
