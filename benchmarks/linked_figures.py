@@ -1,4 +1,4 @@
-"""Writes the figures that METHODS and MEASUREMENTS take from a result: python -m benchmarks.linked_figures
+"""Writes the figures that METHODS, MEASUREMENTS and README take from a result: python -m benchmarks.linked_figures
 
 In a sentence a figure is a link, `[.97][f3]`, with `[f3]: ../benchmarks/results/x.json#figures/a/b` at the document's
 end. A table names its result below it, `From [x.json](../benchmarks/results/x.json).`, and in a comment the field of
@@ -14,9 +14,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 DOCS = Path(__file__).parents[1] / "docs"
-DOCUMENTS = ("METHODS.md", "MEASUREMENTS.md")
+DOCUMENTS = ("METHODS.md", "MEASUREMENTS.md", "../README.md")
 LINK = re.compile(r"\[([^\]\s]+(?: %)?)\]\[(f\d+)\]")
-TARGET = re.compile(r"^\[(f\d+)\]: (\.\./benchmarks/results/[^#\s]+)#(\S+)$", re.MULTILINE)
+TARGET = re.compile(r"^\[(f\d+)\]: ((?:\.\./)?benchmarks/results/[^#\s]+)#(\S+)$", re.MULTILINE)
 TABLE = re.compile(
     r"^(?P<head>\|.*\n\|[ |:-]+\n)(?P<rows>(?:\|.*\n)+)"
     r"(?P<foot>\nFrom \[.*?\]\((?P<file>.*?)\)\.\n<!-- figures\n(?P<fields>[^>]*)\n-->)",
@@ -29,7 +29,8 @@ IN_ROW = re.compile(f"({FIRST_COLUMN})|{NUMBER}", re.MULTILINE)
 
 @cache
 def result(file: str) -> dict:
-    return json.loads((DOCS / file).read_text(encoding="utf-8"))
+    folder = DOCS if file.startswith("../") else DOCS.parent
+    return json.loads((folder / file).read_text(encoding="utf-8"))
 
 
 def value_of(file: str, field: str) -> float:

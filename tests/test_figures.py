@@ -1,4 +1,4 @@
-"""Every figure that METHODS and MEASUREMENTS take from a result is the one that the result holds."""
+"""Every figure that METHODS, MEASUREMENTS and README take from a result is the one that the result holds."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.linked_figures import DOCS, IN_ROW, LINK, TABLE, TARGET, fields_of, refreshed, written_as
 
-FIGURES = {"METHODS.md": 222, "MEASUREMENTS.md": 110}
+FIGURES = {"METHODS.md": 222, "MEASUREMENTS.md": 110, "../README.md": 1}
 """Figures of each that a result holds: without the count one that is lost would be no failure."""
 
 
@@ -25,10 +25,12 @@ def test_figures_are_what_the_generator_writes(document):
 @pytest.mark.parametrize("document", FIGURES)
 def test_a_figure_typed_over_is_written_anew(document):
     text = (DOCS / document).read_text(encoding="utf-8")
-    row = TABLE.search(text)["rows"].partition("\n")[0]
-    name, (number, label) = IN_ROW.match(row)[0], LINK.search(text).groups()
-    link = f"{number}][{label}]"
-    for place, start, end in ((row, len(name), len(row)), (link, 0, len(number))):
+    number, label = LINK.search(text).groups()
+    places = [(f"{number}][{label}]", 0, len(number))]
+    if table := TABLE.search(text):
+        row = table["rows"].partition("\n")[0]
+        places.append((row, len(IN_ROW.match(row)[0]), len(row)))
+    for place, start, end in places:
         other = place[:start] + re.sub(r"\d", "8", place[start:end]) + place[end:]
         assert text.replace(place, other) != text
         assert refreshed(text.replace(place, other)) == text

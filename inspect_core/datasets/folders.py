@@ -83,12 +83,13 @@ def labels_at(paths: Iterable[Path], reading: str | None = None) -> dict[Path, s
     for path in paths:
         if path.is_file() and not is_list(path) and path.suffix.lower() != ".zip":
             signs = map(condition_sign, (path.stem, path.absolute().parent.name))
-            labels |= {resolved(path): sign.word for sign in signs if sign is not None and sign.condition != GOOD}
+            known = (sign for sign in signs if sign is not None and sign.condition in ("defective", "type"))
+            labels |= {resolved(path): sign.word for sign in known}
             continue
         tree = PhotoTree.open(path)
         labels_read = tree.read_labels(reading, to_teach=False).images
         if any(place.is_said for place in labels_read.values()):
-            labels |= {tree.root / photo: place.label for photo, place in labels_read.items()}
+            labels |= {tree.root / photo: str(place.label) for photo, place in labels_read.items()}
     return labels
 
 
@@ -225,7 +226,7 @@ def _scan_photo(
     except ImageError as error:
         return None, [SkippedFile(str(file), error.why, "photo")]
     mask_path = None
-    label = place.label
+    label = str(place.label)
     skipped = []
     try:
         if isinstance(mask, Annotation):

@@ -588,3 +588,14 @@ def test_settings_with_aliases_are_refused_at_once(tmp_path):
         path.unlink()
     with pytest.raises(UnclearLabels, match="it is no plain YAML"):
         scan(tmp_path)
+
+
+def test_a_class_that_a_person_calls_the_part_marks_no_defect(tmp_path):
+    photos(tmp_path, "a.png", "b.png", "c.png")
+    document = json.loads(coco(["a.png", "b.png", "c.png"], ["a.png", "b.png"]))
+    document["categories"] = [{"id": 1, "name": "bracket"}]
+    (tmp_path / "coco.json").write_text(json.dumps(document))
+    with pytest.raises(UnclearLabels, match="which of these are good parts: bracket"):
+        scan(tmp_path)
+    assert meant(tmp_path, "bracket=good") == {"a.png": GOOD, "b.png": GOOD, "c.png": GOOD}
+    assert meant(tmp_path, "bracket=Riss") == {"a.png": "Riss", "b.png": "Riss", "c.png": GOOD}

@@ -371,7 +371,8 @@ def read_lists(
             lists.doubts[document] = f"{strays[0]}{more} and no photo here has this name"
         elif not any(entry.says_label or entry.side for entry in listing.entries):
             lists.doubts[document] = "it names some of the photos alone, and does not say why"
-    _doubt_good_shapes(entries, vocabulary)
+    if not vocabulary.meanings:  # else a person may have said that a class is good
+        _doubt_good_shapes(entries, vocabulary)
     _doubt_empty_texts(root, formats_by_document, entries, lists, has_classes=bool(reader.helpers.read))
     lists.doubts = {name: why for name, why in lists.doubts.items() if not _is_helper(name, reader, lists)}
     _join_claims(entries, whole, others, reader.every, lists)
