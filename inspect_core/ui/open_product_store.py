@@ -20,6 +20,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.methods.registry import JOIN
 from inspect_core.runtime import workspace
+from inspect_core.runtime.program_log import log_unexpected
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.unsaved_products import OpenProduct, UnsavedProduct, UnsavedProductStore
@@ -84,10 +85,13 @@ class _Store:
                 due, self._due = self._due, {}
                 products = [(self.items[key], make_recipe) for key, make_recipe in due.items() if key in self.items]
             for product, make_recipe in products:
-                if product.is_saved:
-                    self.unsaved.drop(product.id)
-                elif product.order is not None:
-                    self._keep(product, make_recipe=make_recipe or product.id not in self.unsaved.lines)
+                try:
+                    if product.is_saved:
+                        self.unsaved.drop(product.id)
+                    elif product.order is not None:
+                        self._keep(product, make_recipe=make_recipe or product.id not in self.unsaved.lines)
+                except Exception as error:  # one that cannot be written is no reason to lose the others
+                    log_unexpected(error, f"writing {product.product}")
 
     def keep(self, product: TaughtProduct) -> None:
         """Write a product that is not saved to disk at once, with its recipe."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -155,7 +156,8 @@ def _get_ready() -> None:
 
 @asynccontextmanager
 async def first_page(app: object) -> AsyncGenerator[None, None]:
-    """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser.
+    """The lifespan of the server: clears unfinished files of killed ones and, unless headless, opens the browser; at
+    its end, what was set in the last second is written.
 
     What the pages need is loaded meanwhile: torch takes two seconds, as long as the browser takes to open.
     """
@@ -165,3 +167,5 @@ async def first_page(app: object) -> AsyncGenerator[None, None]:
         address = server_util.get_display_address(config.get_option("server.address") or "localhost")
         asyncio.get_running_loop().call_soon(cli_util.open_browser, server_util.get_url(address))
     yield
+    if store := sys.modules.get("inspect_core.ui.open_product_store"):  # else nothing was opened
+        store.flush()

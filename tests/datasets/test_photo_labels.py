@@ -5,6 +5,8 @@ defective is taught.
 import contextlib
 import csv
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path, PurePosixPath
 
@@ -599,3 +601,16 @@ def test_a_class_that_a_person_calls_the_part_marks_no_defect(tmp_path):
         scan(tmp_path)
     assert meant(tmp_path, "bracket=good") == {"a.png": GOOD, "b.png": GOOD, "c.png": GOOD}
     assert meant(tmp_path, "bracket=Riss") == {"a.png": "Riss", "b.png": "Riss", "c.png": GOOD}
+
+
+def test_painted_masks_outlive_the_process(tmp_path, workspace):
+    beside_coco(tmp_path)
+    [mask_path] = [photo.mask for photo in scan(tmp_path).defects]
+    assert mask_path.is_relative_to(workspace.resolve())
+    code = "import inspect_core.datasets.folders as f, sys; print(f.scan(sys.argv[1]).defects[0].mask)"
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert Path(ended.stdout.strip()) == mask_path
+    assert mask_path.is_file(), "the other process ended"
+    mask_path.unlink()
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=True)
+    assert mask_path.is_file(), "an ended process leaves the masks that it painted"

@@ -177,9 +177,9 @@ def test_a_process_of_its_own_tells_how_far_it_is_and_ends(stops, folder, monkey
         with pytest.raises(Cancelled):
             download_apart(spec, report)
         assert [*folder.iterdir()] == []
+        assert (0.5, "50 of 100 MB") in reports  # the other ends by itself, on a busy machine before it is looked at
     else:
         assert download_apart(spec, report) == folder / "net.pth"
-    assert (0.5, "50 of 100 MB") in reports
 
 
 def test_what_the_process_says_last_is_the_reason(folder, monkeypatch):

@@ -1,5 +1,6 @@
 """Open parts belong to the server: listed in every window, kept through a restart until they are saved or closed."""
 
+import asyncio
 import re
 import shutil
 import threading
@@ -27,7 +28,7 @@ from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import NO_ALIGNMENT
-from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
+from inspect_core.ui import fitted_product, open_product_store, server, shell, teaching_job
 from inspect_core.verdict import Limits
 from tests.pages.waiting import another, finish, press, save_recipe, slider, wait_for_job, wait_until, words
 
@@ -90,6 +91,39 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
     assert {open_product_store.find(part.id), *open_product_store._store().items.values()} > {reopened}, (
         "the one before stays in the list"
     )
+
+
+def test_the_last_second_is_written_when_the_server_ends(flange, folder, monkeypatch):
+    monkeypatch.setattr(open_product_store, "WRITE_AFTER_S", 1000.0)
+    monkeypatch.setattr(server.config, "get_option", lambda name: True)
+    taught_id = open_product_store.put(another(flange))
+
+    async def serve() -> None:
+        async with server.first_page(None):
+            open_product_store.change(taught_id, lambda product: product.with_areas(CORNER))
+            assert open_product_store._store()._due
+
+    asyncio.run(serve())
+    assert not open_product_store._store()._due
+    unsaved, _ = unsaved_products.load_unsaved(folder / taught_id)
+    assert unsaved.order.areas == CORNER
+
+
+def test_a_product_that_cannot_be_written_takes_no_other_along(flange, folder, monkeypatch):
+    monkeypatch.setattr(open_product_store, "WRITE_AFTER_S", 1000.0)
+    ids = [open_product_store.put(another(flange)) for _ in range(2)]
+    for taught_id in ids:
+        open_product_store.change(taught_id, lambda product: product.with_areas(CORNER))
+    store, kept = open_product_store._store(), []
+
+    def keep(product, *, make_recipe):
+        if product.id == ids[0]:
+            raise RuntimeError("no memory")
+        kept.append(product.id)
+
+    monkeypatch.setattr(store, "_keep", keep)
+    open_product_store.flush()
+    assert kept == [ids[1]]
 
 
 def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folder):

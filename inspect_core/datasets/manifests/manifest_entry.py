@@ -16,6 +16,8 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import process_folder
 from inspect_core.runtime.wording import escape_line
 
+PAINTED = "painted-masks"
+"""The folder among the uploads in which masks of annotations lie."""
 MOST_TYPES = 255
 MOST_SHAPES = 1000  # most annotations of one photo: painting each takes a mask of the photo's size
 LONGEST_NAME = 200
@@ -40,7 +42,8 @@ class Annotation(NamedTuple):
     paint: Callable[[tuple[int, int]], np.ndarray]
 
     def save_mask(self, size: tuple[int, int]) -> tuple[Path, str]:
-        """A mask in the workspace, which stays until the process ends, and the type that covers most pixels.
+        """A mask among the uploads of the workspace, where it stays as long as a product names it, and the type that
+        covers most pixels.
 
         Raises ImageError when nothing is marked, or the marks do not fit a photo of this size; OSError.
         """
@@ -48,10 +51,11 @@ class Annotation(NamedTuple):
         pixels = np.bincount(painted.ravel(), minlength=len(self.types) + 1)[1:]
         require(self.name, bool(pixels.any()), "nothing is marked", "mark the defect, or label the photo as good")
         content = np.ascontiguousarray((painted > 0) * np.uint8(255))
-        folder = process_folder(workspace.root() / "masks")
+        folder = workspace.uploads_folder() / PAINTED
+        folder.mkdir(parents=True, exist_ok=True)
         mask = folder / f"{hashlib.sha256(repr(size).encode() + content.tobytes()).hexdigest()[:32]}.png"
         if not mask.exists():
-            new = folder / secrets.token_hex(8)
+            new = process_folder(workspace.root() / "masks") / secrets.token_hex(8)
             Image.fromarray(content).save(new, "PNG")
             os.replace(new, mask)
         return mask, self.types[int(pixels.argmax())]
