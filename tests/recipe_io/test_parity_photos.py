@@ -18,13 +18,13 @@ def photo(path, seed=0):
 
 
 def test_no_link_leads_out_of_the_folder(tmp_path):
-    outside, inside = photo(tmp_path / "secret/a.png", 1), photo(tmp_path / "parts/b.png", 2)
+    secret, part = photo(tmp_path / "secret/a.png", 1), photo(tmp_path / "parts/b.png", 2)
     (tmp_path / "parts/sub").mkdir()
-    os.symlink(outside, tmp_path / "parts/a.png")
-    os.symlink(inside, tmp_path / "parts/sub/b.png")
-    rows = [SimpleNamespace(name=path.name, digest=read(path).digest) for path in (outside, inside)]
-    found = by_content(rows, [tmp_path / "parts"], None)
-    assert [path for path, _ in found.values()] == [inside]
+    os.symlink(secret, tmp_path / "parts/a.png")
+    os.symlink(part, tmp_path / "parts/sub/b.png")
+    rows = [SimpleNamespace(name=path.name, digest=read(path).digest) for path in (secret, part)]
+    by_digest = by_content(rows, [tmp_path / "parts"], None)
+    assert [path for path, _ in by_digest.values()] == [part]
 
 
 def test_lists_above_the_roots_give_no_masks(tmp_path):
