@@ -114,16 +114,16 @@ def test_a_product_that_cannot_be_written_takes_no_other_along(flange, folder, m
     ids = [open_product_store.put(another(flange)) for _ in range(2)]
     for taught_id in ids:
         open_product_store.change(taught_id, lambda product: product.with_areas(CORNER))
-    store, kept = open_product_store._store(), []
+    store, written = open_product_store._store(), []
 
     def keep(product, *, make_recipe):
         if product.id == ids[0]:
             raise RuntimeError("no memory")
-        kept.append(product.id)
+        written.append(product.id)
 
     monkeypatch.setattr(store, "_keep", keep)
     open_product_store.flush()
-    assert kept == [ids[1]]
+    assert written == [ids[1]]
 
 
 def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folder):
