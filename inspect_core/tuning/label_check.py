@@ -55,7 +55,9 @@ class LabelCheck:
 
 def check_labels(scored: ScoredPhotos) -> LabelCheck:
     """What the scores of photos at their initial live values say of their labels."""
-    return check_scores([photo.name for photo in scored.photos], scored.scores(), *scored.good_and_defect())
+    good, defect = scored.good_and_defect()
+    scores = scored.scores() if good.any() and defect.any() else np.zeros(len(good), np.float32)
+    return check_scores([photo.name for photo in scored.photos], scores, good, defect)
 
 
 def check_scores(names: Sequence[str], scores: np.ndarray, good: np.ndarray, defect: np.ndarray) -> LabelCheck:
