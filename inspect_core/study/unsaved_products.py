@@ -209,7 +209,8 @@ def _read(folder: Path) -> UnsavedProduct:
         if not isinstance(unpacked, UnsavedProduct) or unpacked.order.weights is not None:
             raise ValueError("it was not written by Loupe")
     except Exception as error:  # sealed, and yet of any other form
-        raise ValueError(f"{folder.name}/{PART} cannot be used ({error}); teach the part again") from error
+        why = error if isinstance(error, ValueError) else "another version of Loupe wrote it"
+        raise ValueError(f"{folder.name}/{PART} cannot be used ({why}); teach the part again") from error
     return unpacked
 
 

@@ -1,11 +1,13 @@
 """Products that are not saved, on disk: what cannot be used is listed with its reason and breaks nothing."""
 
 import hashlib
+import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.datasets.splitting import Split
@@ -73,6 +75,16 @@ def test_a_wrong_field_is_a_reason_in_the_list(tmp_path, changed):
     assert "teach the part again" in line.problem
     assert isinstance(line.opened_at, float)
     assert line.thumbnail == b""
+
+
+def test_a_former_file_is_named_as_one(tmp_path):
+    folder = tmp_path / ("0" * 12)
+    folder.mkdir()
+    facts = json.dumps({"UnsavedProduct": ["flange", 1.0]}).encode()
+    content = len(facts).to_bytes(8, "little") + facts + safetensors.numpy.save({})
+    (folder / unsaved_products.PART).write_bytes(hashlib.sha256(content).digest() + content)
+    [line] = UnsavedProductStore(tmp_path).lines.values()
+    assert "another version of Loupe wrote it" in line.problem
 
 
 def test_a_path_that_is_a_text_is_refused(tmp_path):
