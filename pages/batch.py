@@ -24,7 +24,6 @@ if mode == WATCH:
 running = batch_jobs.running()
 if running is not None:
     batch_form.running_batch()
-shell.show_problem()
 everything = [run for run in batch_store.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:
     batch_form.unfinished(run)

@@ -12,7 +12,6 @@ if product is None:
     first_start.first_start()
     st.stop()
 shell.show_running_job("You can keep inspecting. Anything that needs training is queued.")
-shell.show_problem()
 label_check_panel.show(product)
 inspect_panels.bench_with_parameters(product)
 inspect_panels.notes(product)

@@ -37,7 +37,6 @@ with plan_side.container(key="teach-plan"):
     start.header("Teaching plan")
     order = teach_panels.choose_settings(source.product, photos, seed, notes, key)
     if order is None:
-        shell.show_problem()
         st.stop()
     with start:
         teach_panels.show_forecast(order)

@@ -34,10 +34,14 @@ _MADE_LATER = re.compile(
 
 
 def gate(page: str) -> None:
-    """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it."""
+    """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it.
+
+    Above the page stands why this session's last job failed, until it is dismissed: here alone, for all its panels.
+    """
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
         go_to("app.py")
+    _show_problem()
 
 
 def go_to(page: str) -> None:
@@ -164,7 +168,6 @@ def show_job_status(subject: object, follow_up: str = "") -> None:
         st.info(f"{words} {follow_up}", icon=":material/hourglass_top:")
     elif other is not None:
         show_running_job("Anything you start here is queued and starts automatically.")
-    show_problem()
 
 
 def show_running_job(follow_up: str) -> None:
@@ -199,8 +202,7 @@ def forget_problem() -> None:
     st.session_state.pop(_PROBLEM, None)
 
 
-def show_problem() -> None:
-    """Show why this session's last job failed, until it is dismissed."""
+def _show_problem() -> None:
     if words := problem():
         st.error(sentence(words), icon=":material/error:")
         st.button("Dismiss", key="dismiss_problem", on_click=forget_problem)
@@ -213,7 +215,6 @@ def show_no_product(words: str) -> None:
     nothing = "No product has been taught yet. " if active_job() is None else ""
     st.info(f"{nothing}{words}", icon=":material/info:")
     show_running_job("This page opens as soon as a product is ready.")
-    show_problem()
     if st.button("Teach a product", type="primary", icon=":material/school:", key="to_teach"):
         go_to("pages/teach.py")
 

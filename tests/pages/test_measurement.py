@@ -83,3 +83,14 @@ def test_a_tray_that_shows_nothing_is_refused_in_words(open_app, recipe, workspa
     press(app, "measurement_begin")
     assert "2 to 500 parts, this one 0; list them" in app.error[0].value
     assert msa_study.names() == []
+
+
+def test_photos_are_matched_to_parts_in_words(begun):
+    app, stem = begun, "MSA-study"
+    app.segmented_control(key=f"way-{stem}").set_value("All photos of one trial").run()
+    part = msa_study.load(stem).next_for("Loupe")[0].name
+    app.file_uploader(key=f"trial-{stem}-{part}-1").set_value([("other.png", photo(9), "image/png")]).run()
+    press(app, f"judge-{stem}-{part}-1")
+    assert "other.png does not match a part of the study" in app.error[0].value.replace("\\", "")
+    assert not app.exception
+    assert not msa_study.load(stem).appraisals

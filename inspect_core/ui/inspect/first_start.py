@@ -34,7 +34,6 @@ def first_start() -> None:
         for number, line in enumerate(WHAT_COMES, start=1):
             st.markdown(f"{number:d}. {line}")
         _arriving(job.id)
-    shell.show_problem()
     if st.button("Teach your own product", type="primary", icon=":material/school:", key="to_teach"):
         shell.go_to("pages/teach.py")
 

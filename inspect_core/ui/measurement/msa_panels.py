@@ -153,7 +153,9 @@ def _photograph(stem: str, study: MsaStudy, part: msa_study.StudyPart, trial: in
         words = f"Photos of trial {trial}, each named after its part"
         files = st.file_uploader(words, TYPES, accept_multiple_files=True, key=f"trial-{key}")
         if files and st.button("Inspect photos", type="primary", key=f"judge-{key}"):
-            _judge(stem, recipe, [(_part_of(study, file.name), trial, file.name, file.getvalue()) for file in files])
+            with shell.errors_shown(ValueError):
+                photos = [(_part_of(study, file.name), trial, file.name, file.getvalue()) for file in files]
+                _judge(stem, recipe, photos)
         return
     take = st.camera_input if way == ways[1] else partial(st.file_uploader, type=TYPES)
     file = take(f"Photo of part {shell.escape(part.name)}", key=f"photo-{way}-{key}")
@@ -261,10 +263,10 @@ def _approval(digest: str) -> str:
 
 
 def _part_of(study: MsaStudy, file: str) -> str:
-    """The part that a file is named after: its stem, or that's last word. Raises ValueError naming the file."""
+    """The part a file is named after: by its name, its stem or a word of that. Raises ValueError naming the file."""
     stem = PurePosixPath(file).stem
     names = {part.name for part in study.parts}
-    words = [stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
+    words = [file, stem, *stem.replace("-", "_").replace(" ", "_").split("_")[::-1]]
     name = next((word for word in words if word in names), None)
     if name is None:
         raise ValueError(f"{file} does not match a part of the study; name it after the part, for example 7.png")
