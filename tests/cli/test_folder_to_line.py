@@ -79,14 +79,14 @@ def test_from_the_folder_to_the_line(fit, backbone, deep, tmp_path, capsys):
     assert rows["half.png"]["verdict"] != "accept"
     photos = {path: read(path, recipe.depth) for path in shown}
     assert rows[photo.name]["digest"] == photos[photo].digest
-    verdict = inspect(photos[photo].pixels, recipe, backbone=backbone)
+    verdict = inspect(photo, recipe, backbone=backbone)
     assert float(rows[photo.name]["score"]) == pytest.approx(verdict.score, rel=1e-6)
 
     assert main(["export", str(saved), "--out", str(line), "--photos", str(deep)]) == 0
     runner = Runner(line)
     assert runner.depth == recipe.depth
-    for picture in photos.values():
-        ours, theirs = inspect(picture.pixels, recipe, backbone=backbone), runner.inspect(picture.pixels)
+    for path, picture in photos.items():
+        ours, theirs = inspect(path, recipe, backbone=backbone), runner.inspect(picture.pixels)
         assert (theirs.verdict, theirs.reason) == (ours.verdict, ours.reason)
         assert theirs.score == (None if ours.score is None else pytest.approx(ours.score, rel=1e-3))
         assert np.array_equal(theirs.uninspected, ours.uninspected)

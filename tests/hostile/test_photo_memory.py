@@ -134,5 +134,5 @@ def test_scan_holds_one_photo_and_none_of_the_damaged(tmp_path):
     data = encoded(TRANSPARENT, "PNG", compress_level=1)
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(data)
-        (tmp_path / f"{number} cut short.png").write_bytes(data[:-1000])
+        (tmp_path / f"{number + 3}.png").write_bytes(data[:-1000])
     assert peak_bytes("folders.scan(path)", tmp_path) <= 6 * LARGE.size + 100e6

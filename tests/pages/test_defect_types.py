@@ -19,7 +19,7 @@ from inspect_core.ui.defect_types import training_results
 from inspect_core.ui.defect_types.training_panel import WHOLE
 from inspect_core.ui.inspect import bench_states
 from inspect_core.whole_part import defect_type_training
-from tests.pages.waiting import finish, press, save_recipe, wait_for_job, words
+from tests.pages.waiting import finish, open_recipe, press, save_recipe, wait_for_job, words
 
 PAGE = "pages/defect_types.py"
 
@@ -237,7 +237,7 @@ def test_inspect_names_the_type_as_the_recipe_does(app, labelled, workspace):
     classifier, restored = now(labelled).defect_types.classifier, recipe.defect_types.classifier
     assert np.array_equal(classifier.predict_proba(points), restored.predict_proba(points))
 
-    finish(press(app.switch_page("pages/recipes.py").run(), "open-Named.zip"))
+    open_recipe(app.switch_page("pages/recipes.py").run(), "Named.zip")
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.id != labelled.id
     assert opened.defect_types.names == ("dent", "scratch")

@@ -14,7 +14,7 @@ from inspect_core.tuning import tsne
 from inspect_core.ui import open_product_store
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, save_recipe, sign, slider, wait_until, words
+from tests.pages.waiting import finish, open_recipe, press, save_recipe, sign, slider, wait_until, words
 
 PAGE = "pages/inspect.py"
 
@@ -153,7 +153,7 @@ def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, pr
     move(app, curved, "k", 3)
     save_recipe(app)
     recipe = open_product_store.find(curved.id).recipe
-    app = finish(press(open_app("pages/recipes.py"), "open-flange.zip"))
+    app = open_recipe(open_app("pages/recipes.py"), "flange.zip")
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
     assert "Detail (k): 3, Surfaces (m): 20, minimum area: " in words(app)

@@ -24,7 +24,7 @@ from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import open_product_store, saved_recipes, server, weights_panel
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, words
+from tests.pages.waiting import finish, open_recipe, press, words
 
 PAGE = "pages/recipes.py"
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -91,7 +91,7 @@ def test_recipe_shows_contents_opens_and_is_deleted(open_app, saved, in_folder):
     assert app.header[0].value == r"flange, draft \(f\)", "a file of another name has no number"
     assert saved.digest in app.header[0].proto.help
     assert all(text in words(app) for text in ("k = ", "first"))
-    press(app, "open-f.zip")
+    open_recipe(app, "f.zip")
     part = open_product_store._store().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live_values)) == saved.limits

@@ -11,7 +11,7 @@ from inspect_core.ui import crops, open_product_store, taught_product
 from inspect_core.ui.inspect import gallery_building
 from inspect_core.ui.inspect.known_cases_panel import WHOLE
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, save_recipe, words
+from tests.pages.waiting import finish, open_recipe, press, save_recipe, words
 
 PAGE = "pages/inspect.py"
 LIKE_NOTHING = "Nothing similar in the gallery."
@@ -113,7 +113,7 @@ def test_gallery_is_saved_in_the_recipe_and_revisable(app, in_the_hand, workspac
     save_recipe(app)
     first = open_product_store.find(in_the_hand.id).recipe
     assert first.known_cases.params()["cases"] == cases(in_the_hand).params()["cases"]
-    press(app.switch_page("pages/recipes.py").run(), "open-flange.zip")
+    open_recipe(app.switch_page("pages/recipes.py").run(), "flange.zip")
     opened = open_product_store.find(app.session_state["in_hand"])
     assert opened.id != in_the_hand.id
     position = add(opened, stranger(2))

@@ -38,6 +38,12 @@ def press(app, key: str):
     return app
 
 
+def open_recipe(app, file: str):
+    """The recipe of this file opened without its photos: where Loupe lies decides whether it may read them."""
+    keys = [button.key for button in app.button]
+    return finish(press(app, key if (key := f"open-alone-{file}") in keys else f"open-{file}"))
+
+
 def slider(app, name: str, part: TaughtProduct):
     """The slider of a live parameter, or of the smallest area ("area"), whose key goes on with the photo's scale."""
     return next(element for element in app.select_slider if element.key.startswith(f"{name}-{part.id}"))

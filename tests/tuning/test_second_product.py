@@ -39,19 +39,19 @@ def test_one_group_outliers_and_equal_photos_are_one_product(photos):
 
 @pytest.mark.slow
 def test_flanges_and_boards_are_told_before_and_after_teaching(tmp_path):
-    folder = tmp_path / "mixed"
-    folder.mkdir()
+    folder = tmp_path / "mixed" / "good"
+    folder.mkdir(parents=True)
     for product, count in (("flange", 18), ("board", 12)):
         for path in sorted((SAMPLES / product / "train/good").iterdir())[:count]:
             shutil.copy(path, folder / f"{product} {path.name}")
-    samples, store = scan(folder), FeatureStore(tmp_path / "store")
+    samples, store = scan(folder.parent), FeatureStore(tmp_path / "store")
     order = TeachingConfig("mixed", Split((), (), ()), size=(128, 128), grid=(16, 16), method="mahalanobis")
     screening = screen_photos(samples, order, store, lambda fraction, step: None)
     assert screening.sentence() == two_products_sentence(30, 12)
     names = {
         photo.sample.name for photo in screening.photos if PRODUCT in {finding.topic for finding in photo.findings}
     }
-    assert names == {path.name for path in folder.glob("board*")}
+    assert names == {f"good/{path.name}" for path in folder.glob("board*")}
     photos = Split(tuple(samples.good), (), ())
     order = TeachingConfig(
         "mixed", photos, size=(128, 128), grid=(16, 16), method="mahalanobis", tolerances=None, taps="expansions"
