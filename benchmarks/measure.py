@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +50,15 @@ def kept(name: str) -> dict:
     """The figures of the result that is called so, none if there is none."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text())["figures"] if path.exists() else {}
+
+
+def figures_of_sets(options: argparse.Namespace, of_set: Callable[[Path], dict]) -> Iterator[tuple[str, dict]]:
+    """Name and figures of each set of `folder_parser`, after they were added to the result."""
+    results = kept(options.name).get("sets", {})
+    for name, folder in sets(options.sets).items():
+        results[name] = of_set(folder)
+        write(options.name, {"sets": results})
+        yield name, results[name]
 
 
 def spread(values: Sequence[float], unit: str) -> dict[str, float]:

@@ -10,11 +10,12 @@ python -m benchmarks.methods.label_check --store DIR [NAME=FOLDER ...]
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import folder_parser, kept, sets, write
+from benchmarks.measure import figures_of_sets, folder_parser
 from inspect_core.datasets.dataset import GOOD, Dataset, PhotoFile
 from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import exchanged, split_to_teach
@@ -63,12 +64,9 @@ def main() -> None:
     options = folder_parser("label_check", __doc__).parse_args()
     warnings.simplefilter("ignore")
     store = FeatureStore(options.store, limit=40 << 30)
-    results = kept(options.name).get("sets", {})
-    for name, folder in sets(options.sets).items():
-        results[name] = of_set(folder, store)
-        write(options.name, {"sets": results})
-        for case, figures in results[name].items():
-            print(f"{name}, {case}: {figures}", flush=True)
+    for name, figures in figures_of_sets(options, partial(of_set, store=store)):
+        for case in figures:
+            print(f"{name}, {case}: {figures[case]}", flush=True)
 
 
 if __name__ == "__main__":

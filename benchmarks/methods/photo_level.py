@@ -10,11 +10,12 @@ python -m benchmarks.methods.photo_level --store DIR [NAME=FOLDER ...]
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import folder_parser, kept, sets, write
+from benchmarks.measure import figures_of_sets, folder_parser
 from benchmarks.methods.repeatability import CHANGES
 from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import split_to_teach
@@ -105,12 +106,9 @@ def main() -> None:
     options = asked.parse_args()
     warnings.simplefilter("ignore")
     store = FeatureStore(options.store, limit=40 << 30)
-    results = kept(options.name).get("sets", {})
-    for name, folder in sets(options.sets).items():
-        results[name] = of_set(folder, store)
-        write(options.name, {"sets": results})
+    for name, figures in figures_of_sets(options, partial(of_set, store=store)):
         for which in ("with", "without"):
-            print(name, which, results[name][which], flush=True)
+            print(name, which, figures[which], flush=True)
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def test_a_process_of_its_own_tells_how_far_it_is_and_ends(stops, folder, monkey
         with pytest.raises(Cancelled):
             download_apart(spec, report)
         assert [*folder.iterdir()] == []
-        assert (0.5, "50 of 100 MB") in reports  # the other ends by itself, on a busy machine before it is looked at
+        assert "50 of 100 MB" in {step for _, step in reports}  # the other may end before it is looked at
     else:
         assert download_apart(spec, report) == folder / "net.pth"
 
