@@ -243,3 +243,13 @@ def test_codes_of_which_nobody_says_the_meaning_are_asked_about(tmp_path, codes,
         PhotoTree.open(tree.root).read_labels(None)
     directions = {(len(reading.good), len(reading.defective)) for reading in error.value.readings}
     assert (4, 2) in directions, "the reading that is right is offered"
+
+
+@pytest.mark.parametrize("first", ["0000", "0"])
+def test_a_list_of_one_of_the_numbers_in_names_is_asked_about(tmp_path, first):
+    tree = _Tree(tmp_path / "part", [f"img_{number:04d}_E{17 * (number == 0):02d}.png" for number in range(4)])
+    for path in tree.paths:
+        tree.write(path, PICTURE)
+    tree.write("labels.csv", f"file,label\n{first},0\n1,1\n2,1\n3,1\n")
+    with pytest.raises(UnclearLabels):
+        PhotoTree.open(tree.root).read_labels(None)

@@ -54,10 +54,11 @@ ANNOTATION = "annotation"
 
 class FileIndex:
     """The files below a folder, by how a list may name them: without regard to case, and without or with another
-    ending where one file alone has the name. is_loose: also by their letters and digits alone, or by their number.
+    ending where one file alone has the name. is_loose: also by their letters and digits alone, or by their number;
+    any_number: by each of several numbers in a name, to see whether a list may mean it.
     """
 
-    def __init__(self, files: Iterable[PurePosixPath], *, is_loose: bool = False):
+    def __init__(self, files: Iterable[PurePosixPath], *, is_loose: bool = False, any_number: bool = False):
         self._by_name = defaultdict(list)
         self._by_stem = defaultdict(list)
         self._by_key: dict[str, list[PurePosixPath]] = defaultdict(list)
@@ -68,9 +69,10 @@ class FileIndex:
             self._by_stem[PurePosixPath(name).stem].append(file)
             if is_loose:
                 stem = PurePosixPath(name).stem
-                numbers = re.findall(r"\d{1,18}", stem)
+                numbers = {int(number) for number in re.findall(r"\d{1,18}", stem)}
                 self._by_key[_letters(stem)].append(file)
-                self._by_key[f"#{int(numbers[0])}" if len(numbers) == 1 else ""].append(file)
+                for number in numbers if any_number or len(numbers) == 1 else ():
+                    self._by_key[f"#{number}"].append(file)
 
     def resolve(self, reference: str, near: PurePosixPath = _ROOT) -> PurePosixPath:
         """The file that a reference means; of several, the one whose folders are most like those of the list at `near`.
@@ -291,10 +293,10 @@ class _Reader:
         return self._is_loose_list(document, content, encodings[0])
 
     def _is_loose_list(self, document: PurePosixPath, content: bytes, encoding: str) -> bool:
-        """Whether a text is a list of photos by their letters and digits, or their numbers, alone; beside the photos
+        """Whether a text is a list of photos by their letters and digits, or numbers in them, alone; beside the photos
         also where it is damaged.
         """
-        loose = FileIndex(self.photos, is_loose=True)
+        loose = FileIndex(self.photos, is_loose=True, any_number=not is_above(document))
         try:
             understood = self._in_encoding(document, content, encoding, chosen=False, index=loose)
         except ManifestError:
