@@ -323,13 +323,12 @@ class _Signs:
             return f"files beside the photos may say which are defective, and were not understood ({few})"
         if self.contradicted:
             return f"{_names(self.lists)} calls photos good whose names say that they are defective"
-        others = [self.read(FOLDERS), *([self.read(LISTS)] if self.contradicted else [])]
         is_open = (
             isinstance(place.label, UnclearWord) for place in by_names.images.values() if to_teach or place.is_said
         )
         if any(is_open):
             return f"which of these are good parts: {join_first_names([word.text for word in words], most=6)}?"
-        if any(set(by_names.good) != set(other.good) for other in others):
+        if set(by_names.good) != set(self.read(FOLDERS).good):
             return (
                 f"{len(by_names.good)} photos look good by their names and {len(by_names.defective)} look defective, "
                 "but only parts of the names say so; is that right?"

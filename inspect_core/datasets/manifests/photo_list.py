@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
@@ -270,14 +271,27 @@ class _Reader:
         signs = (condition_sign(cell) for cell in (document.stem, *cells) if len(cell) < 40)
         if any(sign is not None and sign.is_whole and sign.condition != GOOD for sign in signs):
             return True
-        is_named = bool(_names_in(cells) & (self._names | self._stems))
+        named = _names_in(cells)
+        is_named = not (named.isdisjoint(self._names) and named.isdisjoint(self._stems))
         return is_named or self._lists_numbers(text) or self._is_loose_list(document, content, encodings[0])
 
     def _lists_numbers(self, text: str) -> bool:
         """Whether each line of a text is a number that stands in the name of some photo."""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        numbers = {int(number) for stem in self._stems for number in re.findall(r"\d{1,18}", stem)}
-        return bool(lines) and all(re.fullmatch(r"\d{1,18}", line) and int(line) in numbers for line in lines)
+        return bool(lines) and all(re.fullmatch(r"\d{1,18}", line) and int(line) in self._numbers for line in lines)
+
+    @cached_property
+    def _numbers(self) -> set[int]:
+        """The numbers that stand in names of photos."""
+        return {int(number) for stem in self._stems for number in re.findall(r"\d{1,18}", stem)}
+
+    @cached_property
+    def _by_any_number(self) -> FileIndex:
+        return FileIndex(self.photos, is_loose=True, any_number=True)
+
+    @cached_property
+    def _by_own_number(self) -> FileIndex:
+        return FileIndex(self.photos, is_loose=True)
 
     def _may_speak_from_above(self, document: PurePosixPath, content: bytes, encodings: Sequence[str]) -> bool:
         """Whether a table above the photos may be about them: by its name, or as it names them. Logs and notes there
@@ -296,7 +310,7 @@ class _Reader:
         """Whether a text is a list of photos by their letters and digits, or numbers in them, alone; beside the photos
         also where it is damaged.
         """
-        loose = FileIndex(self.photos, is_loose=True, any_number=not is_above(document))
+        loose = self._by_own_number if is_above(document) else self._by_any_number
         try:
             understood = self._in_encoding(document, content, encoding, chosen=False, index=loose)
         except ManifestError:
