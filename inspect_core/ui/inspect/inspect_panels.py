@@ -42,7 +42,8 @@ FUSION = ", fused with the energy of its class scores"
 def notes(product: TaughtProduct) -> None:
     """Show what the engineer should know of the photos the product was taught with."""
     remarks = product.remarks({})  # at the sliders, where they change
-    shown = [note for note in product.notes if note not in remarks and not label_check_panel.is_said(product, note)]
+    elsewhere = (*remarks, *label_check_panel.sentences(product))
+    shown = [note for note in product.notes if note not in elsewhere]
     if not shown:
         return
     with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):

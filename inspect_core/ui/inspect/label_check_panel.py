@@ -1,20 +1,19 @@
 """What the photos themselves say of their labels: on Inspect, before anything is saved."""
 
+import io
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
+from PIL import Image
 
 from inspect_core.datasets.dataset import GOOD
 from inspect_core.datasets.splitting import exchanged
+from inspect_core.images.boxes import downscale
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.label_check import check_labels
-from inspect_core.ui import shell, teaching_job
+from inspect_core.ui import contact_sheet, shell, teaching_job
 from inspect_core.ui.taught_product import TaughtProduct
-
-SHOWN = 12
-"""Photos of a group that are shown."""
-WIDTH = 76
-"""Pixels of one."""
 
 
 def show(product: TaughtProduct) -> None:
@@ -30,9 +29,9 @@ def show(product: TaughtProduct) -> None:
                 _strip(product, "Good photos that look like known defects", list(check.suspects))
 
 
-def is_said(product: TaughtProduct, note: str) -> bool:
-    """Whether a note of a product is one that `show` shows."""
-    return note in check_labels(product.scored).sentences
+def sentences(product: TaughtProduct) -> tuple[str, ...]:
+    """What `show` says, for which a product may also have a note."""
+    return check_labels(product.scored).sentences
 
 
 def _show_doubt(product: TaughtProduct, sentence: str) -> None:
@@ -49,9 +48,13 @@ def _show_doubt(product: TaughtProduct, sentence: str) -> None:
 def _strip(product: TaughtProduct, label: str, names: list[str]) -> None:
     st.caption(f"{label}: {len(names):d}")
     pictures = dict(zip((photo.name for photo in product.scored.photos), product.thumbnails, strict=False))
-    shown = [pictures[name] for name in names[:SHOWN] if name in pictures]
+    shown = [pictures[name] for name in names if name in pictures][: contact_sheet.ACROSS]
     if shown:
-        st.image(shown, width=WIDTH)
+        st.image(contact_sheet.sheet([*map(_small, shown)]), alt=f"{label}: the first photos")
+
+
+def _small(thumbnail: bytes) -> np.ndarray:
+    return downscale(np.asarray(Image.open(io.BytesIO(thumbnail)).convert("RGB")), contact_sheet.SIDE)
 
 
 def _exchange(order: TeachingConfig) -> None:
