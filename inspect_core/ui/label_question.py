@@ -57,8 +57,7 @@ def _ask(unclear: UnclearLabels, key: str) -> str | None:
     key: of the choice in the session, and of the widgets, unique to the files.
     """
     with st.container(border=True):
-        question = f"{unclear.question[:1].upper()}{unclear.question[1:]}"
-        st.markdown(f"**{shell.escape(question)}**")
+        st.markdown(f"**{shell.sentence(unclear.question)}**")
         chosen_key = f"{key}-chosen"
         titles = {reading.key: reading.title for reading in unclear.readings}
         if (chosen := st.session_state.get(chosen_key)) is not None:

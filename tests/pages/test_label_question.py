@@ -62,3 +62,10 @@ def test_a_reading_is_chosen_by_its_button(open_app, no_first_start, photos):
     assert "“1” is good, “0” is defective: 6 good, 3 defective" in shown(app)
     press(app, key_of(app, "-0"))
     assert "6 good, 3 defects" in shown(app)
+
+
+def test_a_question_spells_the_name_of_a_list_as_it_is(open_app, no_first_start, photos):
+    names = [f"{number:02d}{'_NG' * (number > 5)}.png" for number in range(9)]
+    (photos(*names) / "labels.csv").write_text("file,label\n" + "".join(f"{name},good\n" for name in names))
+    app = choose_folder(open_app(PAGE), photos())
+    assert "labels.csv calls photos good" in "".join(element.value for element in app.markdown).replace("\\", "")
