@@ -22,8 +22,8 @@ class SessionSettings:
     position: of the photo shown; product_check_mode: of the product check; framed_patch: framed on a photo, (position,
     (row, column)); added: ids of the files added; problems: why the last ones could not be added; preview: the current
     run; in_force: what this session last saw set, in any window; fit, fitted: of the product as it last saw it, the
-    number and the values of its refit parameters; areas_stamp: of the last areas put in force; areas_problem: why the
-    last drawing could not be.
+    number and the values of its refit parameters; refits_set: how often their sliders were set by other than their
+    moves; areas_stamp: of the last areas put in force; areas_problem: why the last drawing could not be.
     """
 
     live: dict[str, int]
@@ -37,6 +37,7 @@ class SessionSettings:
     added: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     preview: PreviewRun | None = None
+    refits_set: int = 0
     areas_stamp: float | None = None
     areas_problem: str = ""
 
@@ -61,12 +62,25 @@ class SessionSettings:
                 self._take_on(latest)
             return
         fitted = product.fitted()
-        for name, value in self.fitted.items():
-            key = refit_key(product.id, name)
-            if st.session_state.get(key) == value:
-                st.session_state[key] = fitted[name]
+        shown = {name: st.session_state.get(self.refit_key(product, name), value) for name, value in fitted.items()}
+        self.set_refits(product, {name: fitted[name] if v == self.fitted[name] else v for name, v in shown.items()})
         self.fit, self.fitted = product.fit, fitted
         self._take_on(product)
+
+    def refit_key(self, product: TaughtProduct, name: str) -> str:
+        """The key of the slider of a refit parameter."""
+        return f"{name}-{product.id}-{self.refits_set}"
+
+    def set_refits(self, product: TaughtProduct, values: Mapping[str, float]) -> None:
+        """Set the sliders of refit parameters that stand elsewhere.
+
+        By other sliders in their place: a browser that has not yet been told sends the old value once more, which would
+        be a move back, and begin a fit.
+        """
+        if any(st.session_state.get(self.refit_key(product, name), value) != value for name, value in values.items()):
+            self.refits_set += 1
+            for name, value in values.items():
+                st.session_state[self.refit_key(product, name)] = value
 
     def _take_on(self, product: TaughtProduct) -> None:
         self.in_force = product.in_force
@@ -147,11 +161,6 @@ def show_on_bench(product: TaughtProduct, position: int, place: tuple[int, int] 
     settings.position = position
     settings.framed_patch = None if place is None else (position, place)
     shell.go_to("pages/inspect.py")
-
-
-def refit_key(taught_id: str, name: str) -> str:
-    """The key of the slider of a refit parameter."""
-    return f"{name}-{taught_id}"
 
 
 def _values_set(in_force: InForce) -> tuple[dict[str, int], Limits | None]:

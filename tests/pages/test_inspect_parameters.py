@@ -16,7 +16,7 @@ from inspect_core.ui import fitted_product, open_product_store, previews, taught
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import save_recipe, sent_back, sign, slider, wait_until
+from tests.pages.waiting import press, save_recipe, sent_back, sign, slider, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +252,20 @@ def test_a_second_window_takes_on_what_is_fitted(open_app, corp_in_hand, drawn):
     fitted = open_product_store.find(corp_in_hand.id)
     assert drawn[-1].scores.tobytes() == fitted.scored.scores().tobytes()
     assert settings(second, corp_in_hand).live == fitted.scored.live
+
+
+def test_an_old_value_sent_once_more_moves_nothing_back(open_app, corp_in_hand):
+    """As by a browser that has not been told of Undo, or of a fit in another window, before its next event."""
+    first, second = open_app("pages/inspect.py"), open_app("pages/inspect.py")
+    stronger = sorted(previews_options(corp_in_hand))[-1]
+    old = slider(second, "gamma", corp_in_hand).key
+    slider(first, "gamma", corp_in_hand).set_value(stronger).run()
+    preview_done(first, corp_in_hand)
+    assert slider(second.run(), "gamma", corp_in_hand).key != old
+    first.run()
+    old = slider(first, "gamma", corp_in_hand).key
+    press(first, f"undo-{corp_in_hand.id}")
+    assert slider(first, "gamma", corp_in_hand).key != old
 
 
 def test_the_value_moved_last_is_in_force_after_fits_in_between(open_app, corp_in_hand):

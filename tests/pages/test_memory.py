@@ -18,7 +18,7 @@ from inspect_core.study.study import Study
 from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part import defect_type_training as training
-from tests.pages.waiting import another, finish, press, sent_back
+from tests.pages.waiting import another, finish, press, sent_back, slider
 
 PAGES = sorted(f"pages/{path.name}" for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 
@@ -97,7 +97,7 @@ def test_no_widget_holds_anything_of_ours_or_moves_by_itself(
 def test_preview_is_held_by_its_session_alone(open_app, flange_under, fragments):
     open_product_store.put(part := flange_under("corp", M=64))
     app = open_app("pages/inspect.py")
-    app.select_slider(key=f"M-{part.id}").set_value(128).run()
+    slider(app, "M", part).set_value(128).run()
     run = app.session_state[f"settings-{part.id}"].preview
     assert run.ended.wait(60)
     app.run()

@@ -20,7 +20,7 @@ from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained, stop_explaining
 from inspect_core.ui import fitted_product, open_product_store, preferences, previews, shell
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.session import SessionSettings, refit_key, settings_at
+from inspect_core.ui.session import SessionSettings, settings_at
 from inspect_core.ui.taught_product import TaughtProduct
 
 HALF_OCTAVES = 8
@@ -66,7 +66,7 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     chosen_values = {}
     for name in product.refits:
         with columns[name]:
-            chosen_values[name] = _refit_control(product, name, settings.preview, disabled=busy)
+            chosen_values[name] = _refit_control(product, settings, name, disabled=busy)
     run = settings.preview
     if chosen_values == product.fitted():
         if run is not None:
@@ -102,8 +102,7 @@ def undo(taught_id: str, drawn: tuple[str, int]) -> None:
     if settings.preview is None:
         product = open_product_store.change(taught_id, fitted_product.undone) or product
         settings.follow(product)
-    for name, value in product.fitted().items():
-        st.session_state[refit_key(taught_id, name)] = value
+    settings.set_refits(product, product.fitted())
 
 
 def shown(product: TaughtProduct, settings: SessionSettings) -> tuple[str, int]:
@@ -111,10 +110,10 @@ def shown(product: TaughtProduct, settings: SessionSettings) -> tuple[str, int]:
     return product.fit, 0 if settings.preview is None else settings.preview.number
 
 
-def _refit_control(product: TaughtProduct, name: str, run: PreviewRun | None, *, disabled: bool) -> float:
+def _refit_control(product: TaughtProduct, settings: SessionSettings, name: str, *, disabled: bool) -> float:
     """Show the slider of a refit parameter; after another page it stands where the run that goes on was begun."""
-    control, in_force = CONTROLS[name], product.fitted()[name]
-    key = refit_key(product.id, name)
+    control, in_force, run = CONTROLS[name], product.fitted()[name], settings.preview
+    key = settings.refit_key(product, name)
     st.session_state.setdefault(key, in_force if run is None else run.parameters[name])
     value = st.select_slider(
         control.label, _stops(product, name), key=key, help=control.tooltip, format_func=figure_of, disabled=disabled,
