@@ -39,13 +39,13 @@ _SHADE_MARGIN = 1.1  # of the largest deviation among the good photos
 _LEAST_LIMIT = 2.0  # deviations
 _PRIOR = 2.5  # photos that the deviation of all blocks counts for at each
 _LEAST_SPREAD, _LEAST_GREY = 0.004, 0.5  # as a share, and in grey levels, to which compression rounds
-_DARKEST = 4.0  # grey levels of a block: a share of less says nothing
+DARKEST = 4.0  # grey levels of a block: a share of less says nothing
 _EVEN = 8.0  # standard deviation of grey levels of a mean that shows no part
-_EMPTY = 0.5
+EMPTY_SHARE = 0.5
 """Share of the least slope of a good photo below which something is missing: on six sets of real parts, even surfaces
 in a camera's noise have 0.01 to 0.2 of it, and no defective part has less than 0.8."""
-_MIDDLE = 0.7  # of either side of the photo
-_SMOOTH = 2.0  # pixels of the picture by which noise is smoothed before slopes are taken
+MIDDLE = 0.7  # of either side of the photo
+SMOOTHED_BY = 2.0  # pixels of the picture by which noise is smoothed before slopes are taken
 _MOST_SHIFT = LAYOUT // 2
 _LEAST = {"red": 0.05, "blue": 0.05, "blocks": 0.3, "light_x": 0.12, "light_y": 0.12, "drag_x": 0.45, "drag_y": 0.45}
 """By how much the range of each measure is widened at least, on either side."""
@@ -107,12 +107,12 @@ def measure_setup(picture: np.ndarray, photo: np.ndarray) -> PhotoSetup:
 
 
 def _slopes(grey: np.ndarray) -> tuple[float, ...]:
-    smooth = cv2.GaussianBlur(grey, (0, 0), _SMOOTH)
+    smooth = cv2.GaussianBlur(grey, (0, 0), SMOOTHED_BY)
     across, down = (cv2.Sobel(smooth, cv2.CV_32F, *way, scale=1 / 8) for way in ((1, 0), (0, 1)))
     squares = across * across + down * down
     height, width = grey.shape
     halves = squares[: height // 2], squares[height // 2 :], squares[:, : width // 2], squares[:, width // 2 :]
-    top, left = (round((1 - _MIDDLE) / 2 * side) for side in (height, width))
+    top, left = (round((1 - MIDDLE) / 2 * side) for side in (height, width))
     middle = squares[top : height - top, left : width - left]
     # A mean sees the edges of an even part, a median is not deceived by the edge of what covers a rough one; every
     # other pixel suffices for it, since they are smoothed.
@@ -223,12 +223,12 @@ class SetupRange:
             ahead, behind = [(0, 0), (0, 0)], [(0, 0), (0, 0)]
             ahead[axis], behind[axis] = (0, 1), (1, 0)
             steps += np.pad(step, ahead) + np.pad(step, behind)
-        spread = np.array(self.shade_spread) + (steps / np.maximum(square, _DARKEST)).ravel()
+        spread = np.array(self.shade_spread) + (steps / np.maximum(square, DARKEST)).ravel()
         return replace(self, shade_spread=tuple(map(float, spread)))
 
     def reason_to_review(self, setup: PhotoSetup) -> str | None:
         """EMPTY or SHADED, whatever the score is; None for a photo that shows what good ones show."""
-        if any(slope < _EMPTY * least for slope, least in zip(setup.slopes, self.least_slopes, strict=True)):
+        if any(slope < EMPTY_SHARE * least for slope, least in zip(setup.slopes, self.least_slopes, strict=True)):
             return EMPTY
         return SHADED if self.is_shaded(setup) else None
 
@@ -295,7 +295,7 @@ def _shades(layouts: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """(n, blocks) the brightness of the blocks of photos over that of good ones, both in grey levels, as a share
     above what most blocks of the photo have: a dim lamp changes none.
     """
-    ratios = layouts / np.maximum(mean, _DARKEST)
+    ratios = layouts / np.maximum(mean, DARKEST)
     return ratios / np.maximum(np.median(ratios, axis=1, keepdims=True), 1e-3) - 1
 
 
@@ -307,7 +307,7 @@ def _shade_spread(squares: np.ndarray, count: int, mean: np.ndarray) -> np.ndarr
     squares = squares * count / max(count - 1, 1)
     pooled = squares.mean(axis=-1, keepdims=True) / count
     spread = np.sqrt((squares + _PRIOR * pooled) / (count + _PRIOR))
-    least = np.maximum(_LEAST_SPREAD, _LEAST_GREY / np.maximum(mean, _DARKEST))
+    least = np.maximum(_LEAST_SPREAD, _LEAST_GREY / np.maximum(mean, DARKEST))
     return np.maximum(spread, np.maximum(np.sqrt(pooled) / 2, least))
 
 

@@ -30,6 +30,8 @@ RECIPE, ARRAYS, CALIBRATION, SUMS = "recipe.json", "arrays.safetensors", "calibr
 MODEL, PARITY, EXPECTED = "model.onnx", "parity.csv", "golden/expected.csv"
 TILES_TO_MAP = "tiles_to_map.onnx"
 """The second graph of a recipe with tiles, from the cells of all tiles to the map; `MODEL` then sees one tile."""
+REVIEW = "review.onnx"
+"""What sends a photo to review whatever its score; for programs that are not in Python."""
 REQUIRED = (RECIPE, ARRAYS, CALIBRATION, SUMS)
 
 MEGABYTE = 1 << 20
@@ -40,6 +42,7 @@ BYTE_CAPS = {
     SUMS: MEGABYTE,
     MODEL: 2048 * MEGABYTE,
     TILES_TO_MAP: 2048 * MEGABYTE,
+    REVIEW: 64 * MEGABYTE,
     PARITY: 64 * MEGABYTE,
 }
 GOLDEN = re.compile(r"golden/(expected\.csv|[0-9]{2}\.(png|jpg|jpeg|bmp|tif|tiff|webp))")

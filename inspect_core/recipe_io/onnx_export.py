@@ -21,7 +21,7 @@ from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_format.csv_text import csv_text
 from inspect_core.recipe_format.golden_images import GoldenImage
-from inspect_core.recipe_io import line_network, recipe_file
+from inspect_core.recipe_io import line_network, recipe_file, review_graph
 from inspect_core.recipe_io.parity_photos import find_photos, known_sets
 from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.runner import ExportedModel, Runner
@@ -104,6 +104,9 @@ def export(
     parity = _parity(recipe, [row for row, _ in compared])
     files[recipe_package.PARITY] = _table(parity.table)
     files |= _golden_files(recipe, compared)
+    if recipe.quality is not None and recipe.quality.setup is not None:
+        size = recipe.backbone.size if recipe.tiles is None else recipe.tiles.size
+        files[recipe_package.REVIEW] = review_graph.write(recipe.quality.setup, size)
     report(0.9, "reading it back")
     recipe_file.write(files, path, check=Runner)
     return replace(parity, release=recipe_package.release_of(recipe_file.sums_of(files)))

@@ -13,7 +13,7 @@ from inspect_core.runtime.graph_check import GraphError, check_graph
 
 _errors = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # it has no types to check against
 
-IMAGES, MAP, EMBEDDING, LOGITS = "images", "map", "embedding", "logits"
+IMAGES, MAP, EMBEDDING, LOGITS, REASON = "images", "map", "embedding", "logits", "reason"
 """Names of the input and the outputs of an exported recipe."""
 
 

@@ -2,8 +2,10 @@
 
 import csv
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -28,12 +30,15 @@ def node(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess:
         pytest.skip("Node.js is not installed")
 
 
-def exported_with_png(recipe, folder: Path) -> Parity:
-    """Exports the recipe, proved with its photos as PNG: the same pixels, without another decoder of JPEG."""
+def exported_with_png(recipe, folder: Path, further: Sequence[np.ndarray] = ()) -> Parity:
+    """Exports the recipe, proved with its photos and further ones as PNG: the same pixels, without another decoder of
+    JPEG.
+    """
     copies = []
-    for number, path in enumerate(find_photos(recipe).paths):
+    photos = (read(path).pixels for path in find_photos(recipe).paths)
+    for number, pixels in enumerate([*photos, *further]):
         copies.append(folder.parent / f"photo, {number}.png")
-        Image.fromarray(read(path).pixels).save(copies[-1])
+        Image.fromarray(pixels).save(copies[-1])
     return export(recipe, folder, check_images=copies)
 
 

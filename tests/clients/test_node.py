@@ -8,12 +8,16 @@ import pytest
 from PIL import Image
 
 from inspect_core.images.depth import Depth
+from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.photo_reader import read, squash
+from inspect_core.images.photo_setup import EMPTY, SHADED
 from inspect_core.recipe_format import golden_images, recipe_package
 from inspect_core.recipe_io import onnx_export
 from inspect_core.recipe_io.parity_photos import find_photos
+from inspect_core.verdict import Limits
 from tests.clients.node import CLIENT, check_golden_images, exported_with_png, node
 from tests.clients.squashing import CASES, photo
+from tests.stains import stained
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 
@@ -102,6 +106,23 @@ def test_golden_images_get_the_verdicts_of_the_app(small_recipe, tmp_path):
     stopping = replace(recipe, product_check=replace(recipe.product_check.with_mode("stop"), limit=limit))
     exported_with_png(stopping, tmp_path / "line")
     check_golden_images(tmp_path / "line")
+
+
+@pytest.mark.slow
+def test_what_the_score_accepts_goes_to_review_as_in_the_app(small_recipe, tmp_path):
+    """A stain without an edge, and a picture of nothing."""
+    recipe = small_recipe("pca")
+    good = [read(path).pixels for path in find_photos(recipe).paths]
+    size = recipe.backbone.size
+    quality = QualityRange.from_qualities([measure_quality(squash(photo, size), photo) for photo in good])
+    lenient = replace(recipe, limits=Limits(1e9, 1e9), product_check=None, quality=quality)
+    exported_with_png(lenient, tmp_path / "line", (stained(good[0], 0.6), np.full_like(good[0], 90)))
+    check_golden_images(tmp_path / "line")
+    reasons = {image.reason for image in golden_images.read_table(recipe_package.check(tmp_path / "line"))}
+    assert reasons >= {EMPTY, SHADED}
+    (tmp_path / "line" / recipe_package.REVIEW).unlink()
+    done = node(CLIENT / "inspect.js", tmp_path / "line")
+    assert (done.returncode, done.stdout) == (2, b""), "without it nothing is judged"
 
 
 @pytest.mark.slow

@@ -60,8 +60,8 @@ try {
   for (const path of photos) {
     let row;
     try {
-      const { verdict, score, foreign } = await inspected(recipe, path);
-      row = [verdict, score, foreign ? "other product" : ""];
+      const { verdict, score, reason, foreign } = await inspected(recipe, path);
+      row = [verdict, score, reason || (foreign ? "other product" : "")];
     } catch (error) {
       row = ["not judged", "", error.message];
     }

@@ -3,32 +3,46 @@
 import * as ort from "onnxruntime-web";
 import { squash } from "./squash.js";
 
+/** In words, what each value of review.onnx stands for. */
+const REASONS = ["", "less to be seen", "an area is paler or darker"];
+
 export class Recipe {
   /** Reads an exported recipe; read(name): bytes of one of its files. Throws an Error for one that it cannot run. */
   static async open(read) {
     const recipe = new Recipe();
     recipe.document = JSON.parse(new TextDecoder().decode(read("recipe.json")));
-    const { schema, alignment, areas, product_check: productCheck, tiles } = recipe.document;
+    const { schema, alignment, areas, product_check: productCheck, tiles, quality } = recipe.document;
     if (schema !== 3) throw new Error(`its schema is ${schema}, and this client knows 3; take the client of its time`);
     if (alignment || areas) throw new Error("it has an alignment or areas, which need OpenCV; use the Python runner");
     recipe.productCheck = productCheck?.mode === "off" ? null : productCheck;
     recipe.arrays = recipe.productCheck && arraysOf(read("arrays.safetensors"), "product_check.");
     recipe.model = await ort.InferenceSession.create(read("model.onnx"));
     recipe.whole = tiles && (await ort.InferenceSession.create(read("tiles_to_map.onnx")));
+    recipe.review = quality?.setup && (await ort.InferenceSession.create(read("review.onnx")));
     return recipe;
   }
 
   /** { score, verdict, reason, foreign } of a photo { rgb, size }, whose size is [height, width]. */
   async inspect({ rgb, size }) {
     const { geometry, limits, live_values: live, tiles } = this.document;
-    const found = tiles && !this.productCheck ? {} : await this.run(squash(rgb, size, geometry.size));
-    const map = tiles ? await this.mapOfTiles(squash(rgb, size, tiles.size)) : found.map.data;
+    const pictureSize = tiles ? tiles.size : geometry.size;
+    const picture = squash(rgb, size, pictureSize);
+    const whole = tiles && this.productCheck ? squash(rgb, size, geometry.size) : picture;
+    const found = tiles && !this.productCheck ? {} : await this.run(whole);
+    const map = tiles ? await this.mapOfTiles(picture) : found.map.data;
     if (!map.every(Number.isFinite)) throw new Error("the map is not finite; this part has no verdict");
     const score = Float32Array.from(map).sort()[map.length - live.area];
     const foreign = Boolean(this.productCheck) && !(this.foreignness(found) <= this.productCheck.limit);
     if (foreign && this.productCheck.mode === "stop") return { score, verdict: "reject", reason: "other product", foreign };
     const verdict = score <= limits.review ? "accept" : score <= limits.reject ? "review" : "reject";
-    return { score, verdict, reason: "", foreign };
+    const reason = verdict === "accept" && this.review ? await this.reasonToReview(picture, pictureSize) : "";
+    return { score, verdict: reason ? "review" : verdict, reason, foreign };
+  }
+
+  /** What sends a photo to review whatever its score, "" for nothing; RGB bytes at the size of review.onnx. */
+  async reasonToReview(picture, size) {
+    const { reason } = await this.review.run({ images: new ort.Tensor("uint8", picture, [1, ...size, 3]) });
+    return REASONS[Number(reason.data[0])];
   }
 
   /** The outputs of model.onnx for RGB bytes at the network's size. */
