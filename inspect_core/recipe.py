@@ -18,13 +18,13 @@ from inspect_core.methods.registry import JOIN
 from inspect_core.recipe_format.fields import PlainFields
 from inspect_core.recipe_format.origin import BackboneChoice, Provenance
 from inspect_core.recipe_format.photo_inspector import PhotoInspector, PlacedPhoto
-from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, counts_of
+from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, evidence_of
 from inspect_core.scoring.anomaly_map import AREA, SIGMA, to_pixels
-from inspect_core.scoring.counts import VerdictCounts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.verdict import Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
-from inspect_core.whole_part.product_check import ProductCheck
+from inspect_core.whole_part.product_check import STOP, ProductCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,14 @@ class Recipe(PlainFields):
         network_facts = {"area": self.live_values[AREA], "size": self.backbone.size, "digest": self.digest or ""}
         return {name: getattr(self, name) for name in shared} | network_facts
 
-    def counts(self) -> tuple[VerdictCounts, bool]:
-        """What its limits do to the parts they were tested on, as `counts_of`."""
-        return counts_of(self.limits, self.calibration_photos, self.test_photos, self.unscored)
+    @property
+    def stops(self) -> bool:
+        """Whether its product check rejects what it does not know."""
+        return self.product_check is not None and self.product_check.mode == STOP
+
+    def evidence(self) -> Evidence:
+        """That of the parts which its limits were tested on, as `recorded_photos.evidence_of`."""
+        return evidence_of(self.calibration_photos, self.test_photos, self.unscored, stops=self.stops)
 
     def prepare(self, backbone: Backbone) -> FeatureExtractor:
         """How this recipe turns a photo into patch features on a loaded backbone."""

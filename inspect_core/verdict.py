@@ -15,7 +15,7 @@ from inspect_core.runtime.json_record import FINITE
 from inspect_core.scoring.anomaly_map import Region, image_score, regions, scale_region
 from inspect_core.scoring.input_checks import as_finite_number
 from inspect_core.scoring.limits import rescale_limit
-from inspect_core.scoring.verdict_rule import WORDS, Flags, rank
+from inspect_core.scoring.verdict_rule import NO_FLAGS, WORDS, Flags, rank
 
 VerdictWord = Literal["accept", "review", "reject", "not located"]
 NOT_LOCATED: Literal["not located"] = "not located"
@@ -61,7 +61,7 @@ class Limits:
 
     Raises ValueError when a limit is not finite or review exceeds reject.
 
-    >>> Limits(3.0, 4.5).verdict(3.2)
+    >>> Limits(3.0, 4.5).decide(3.2)[0]
     'review'
     """
 
@@ -87,25 +87,20 @@ class Limits:
         )
         return replace(self, review=to_review, reject=to_reject)
 
-    def verdict(self, score: float) -> VerdictWord:
-        """What the score alone says, as `verdict_rule.rank`. Raises ValueError when the score is not finite: a
-        part without a score has no verdict.
-        """
-        return WORDS[int(rank(as_finite_number(score, name="score"), self.review, self.reject))]
-
     def decide(
         self, score: float, *, stopped: bool = False, never_accepted: Reason | None = None
     ) -> tuple[VerdictWord, Reason]:
         """The verdict on a part by the whole rule, and what decides.
 
         stopped: whether the product check found another product; never_accepted: what other than the score speaks
-        against the part. Raises ValueError as `verdict`.
+        against the part. Raises ValueError when the score is not finite: a part without a score has no verdict.
         """
         score = as_finite_number(score, name="score")
-        word = WORDS[int(rank(score, self.review, self.reject, Flags(stopped, never_accepted is not None)))]
+        every_flag = Flags(stopped, never_accepted is not None)
+        by_score, word = (WORDS[int(rank(score, self.review, self.reject, flags))] for flags in (NO_FLAGS, every_flag))
         if stopped:
             return word, Reason.OTHER_PRODUCT
-        return word, never_accepted if never_accepted and self.verdict(score) != word else Reason.SCORE
+        return word, never_accepted if never_accepted and by_score != word else Reason.SCORE
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def test_older_recipe_judges_by_the_largest_raw_map_value(stored, backbone, tmp_
     first, second = (inspect(pixels, recipe, backbone=backbone) for recipe in (stored, restored))
     assert (stored.live_values["area"], [view.scales for view in stored.views]) == (1, [{}])
     assert first.score == first.anomaly_map.max() == second.score
-    assert first.verdict == stored.limits.verdict(first.score) == second.verdict
+    assert first.verdict == stored.limits.decide(first.score)[0] == second.verdict
     assert np.array_equal(first.anomaly_map, second.anomaly_map)
     assert [region.box for region in first.regions] == [region.box for region in second.regions]
 

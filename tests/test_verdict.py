@@ -11,7 +11,7 @@ from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import QualityRange, measure_quality
 from inspect_core.images.placement import Placement
 from inspect_core.scoring.anomaly_map import Region
-from inspect_core.scoring.counts import count_parts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.verdict import (
     DriftInputs,
@@ -31,19 +31,19 @@ from tests.examples import examples
     ("score", "word"), [(-5, "accept"), (2, "accept"), (2.1, "review"), (4, "review"), (4.0001, "reject")]
 )
 def test_a_limit_itself_is_still_the_milder_verdict(score, word):
-    assert Limits(review=2, reject=4).verdict(score) == word
+    assert Limits(review=2, reject=4).decide(score)[0] == word
 
 
 def test_one_limit_sends_nothing_to_review():
     limits = Limits(review=2, reject=2)
-    assert [limits.verdict(score) for score in (1, 2, np.nextafter(2, 3))] == ["accept", "accept", "reject"]
+    assert [limits.decide(score)[0] for score in (1, 2, np.nextafter(2, 3))] == ["accept", "accept", "reject"]
 
 
 def test_a_float32_score_does_not_round_the_limit():
     score = np.float32(0.1)
     assert float(score) > 0.1
-    assert Limits(0.1, 0.1).verdict(score) == "reject"
-    assert Limits(score, score).verdict(score) == "accept"
+    assert Limits(0.1, 0.1).decide(score)[0] == "reject"
+    assert Limits(score, score).decide(score)[0] == "accept"
 
 
 @given(st.lists(st.integers(0, 6), max_size=20), st.lists(st.integers(0, 6), max_size=20), st.data())
@@ -57,7 +57,8 @@ def test_verdicts_one_by_one_add_up_to_the_counts(good, defects, data):
         Flags(*(np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool) for _ in Flags._fields))
         for n in (len(good), len(defects))
     ]
-    counts = count_parts(good, defects, review=review, reject=reject, good_flags=flags[0], defect_flags=flags[1])
+    stopped, out = (np.concatenate(columns) for columns in zip(*flags, strict=True))
+    counts = Evidence.from_scores(good, defects, stopped=stopped, never_accepted=out).counts(limits)
 
     def said(scores, of_scores):
         return [
@@ -113,8 +114,8 @@ def test_a_verdict_is_assembled_by_one_set_of_rules(peak, limits, reason_expecte
     placement = Placement((8, 16))
     view, namer = Visibility.from_placement(placement, (4, 8), None), None if types is None else name_type
     verdict = assemble(anomaly_map, limits, placement, view=view, check=check, name_type=namer)
-    stopped, accepted = reason_expected == (True, True), limits.verdict(peak) == "accept"
-    assert verdict.verdict == ("reject" if stopped else limits.verdict(peak))
+    stopped, accepted = reason_expected == (True, True), limits.decide(peak)[0] == "accept"
+    assert verdict.verdict == ("reject" if stopped else limits.decide(peak)[0])
     assert verdict.reason == (Reason.OTHER_PRODUCT.text() if stopped else "")
     assert verdict.product_check == (None if reason_expected is None else "said")
     assert [region.box for region in verdict.regions] == ([] if accepted else [(4, 2, 8, 6)])

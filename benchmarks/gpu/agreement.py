@@ -54,7 +54,7 @@ def _fitted(photos: Split, method: str, device: str, store: Path) -> tuple[Fitte
 def _compared(here: tuple[FittedStudy, float], there: tuple[FittedStudy, float]) -> dict[str, float]:
     scores = [study.scores().astype(float) for study, _ in (here, there)]
     words = [
-        [study.default_limits().verdict(float(score)) for score in values]
+        [study.default_limits().decide(float(score))[0] for score in values]
         for (study, _), values in zip((here, there), scores, strict=True)
     ]
     apart = np.abs(scores[1] - scores[0]) / np.maximum(np.abs(scores[0]), np.finfo(np.float32).tiny)

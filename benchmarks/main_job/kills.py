@@ -81,7 +81,7 @@ class ByBytes:
     def judge(self, image: np.ndarray) -> Verdict:
         time.sleep(self.seconds)
         score = float(image[-1, -1, 0])
-        return Verdict(score, self.limits.verdict(score), np.full((4, 6), score, np.float32))
+        return Verdict(score, self.limits.decide(score)[0], np.full((4, 6), score, np.float32))
 
 
 def make(path: Path, serial: int) -> None:
@@ -156,7 +156,7 @@ def watch(folder: Path, out: Path, kills: int, *, within: float = 0.9) -> dict:
     facts, problems = _inspections(folder)
     places = Counter(str(fact["path"]) for fact in facts)
     scores = {str(fact["path"]): fact["score"] for fact in facts}
-    deserved = {path: FOLDERS[ByBytes().limits.verdict(level_of(serial))] for path, serial in lying.items()}
+    deserved = {path: FOLDERS[ByBytes().limits.decide(level_of(serial))[0]] for path, serial in lying.items()}
     return {
         "kills": kills,
         "on another disk": os.stat(folder).st_dev != os.stat(out).st_dev,

@@ -27,7 +27,7 @@ from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
 from inspect_core.scoring.anomaly_map import largest_area, regions
 from inspect_core.study import scored_photos
-from inspect_core.study.evaluation import counts_sentence_for
+from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
 from inspect_core.tuning.patch_sample import PatchSample
@@ -171,16 +171,14 @@ def in_browser(presses: int) -> dict:
 
 def move_limit(scored: ScoredPhotos, repeats: int) -> dict:
     """Every verdict, the sentence in parts and the shown photo's regions at another limit; no score is computed."""
-    scores = scored.scores()
-    shown = scored.map(0)
-    limits = cycle(np.quantile(scores, np.linspace(0.05, 0.95, 17)).tolist())
+    evidence, shown = evidence_of(scored), scored.map(0)
+    limits = cycle(np.quantile(evidence.scores, np.linspace(0.05, 0.95, 17)).tolist())
 
     def move() -> None:
         limit = next(limits)
         both = Limits(limit, limit)
-        for score in scores:
-            both.verdict(score)
-        counts_sentence_for(scored, scores, both)
+        evidence.ranks(both)
+        evidence.sentence(both)
         regions(shown, limit)
 
     return timed(move, repeats=repeats)

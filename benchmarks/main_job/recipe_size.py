@@ -48,15 +48,15 @@ def effect(full: FittedStudy, rounded: FittedStudy) -> dict:
     patches = full.scored.grid_errors(), rounded.scored.grid_errors()
     limits = full.default_limits()
     theirs = rounded.default_limits()
-    words = [limits.verdict(score) for score in before]
+    words = [limits.decide(score)[0] for score in before]
     return {
         "photos": len(before),
         "largest_relative_change": float(np.abs(after / before - 1).max()),
         "largest_relative_change_of_a_patch": float(np.abs(patches[1] / patches[0] - 1).max()),
         "rank_correlation": float(spearmanr(before, after)[0]),
-        "flips": sum(word != theirs.verdict(score) for word, score in zip(words, after, strict=True)),
+        "flips": sum(word != theirs.decide(score)[0] for word, score in zip(words, after, strict=True)),
         "flips_under_the_float32_limit": sum(
-            word != limits.verdict(score) for word, score in zip(words, after, strict=True)
+            word != limits.decide(score)[0] for word, score in zip(words, after, strict=True)
         ),
     }
 

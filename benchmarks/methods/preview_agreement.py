@@ -56,7 +56,7 @@ def compared(study: FittedStudy, move: dict[str, float]) -> dict[str, float]:
     of_fit = {**fit.live, "q": fit.scored.stop_of("q", run.live["q"])}
     scores = run.scored.scores(**run.live).astype(float), fit.scores(**of_fit).astype(float)
     limits = run.scored.default_limits(**run.live), fit.default_limits(**of_fit)
-    words = [[limit.verdict(score) for score in row] for limit, row in zip(limits, scores, strict=True)]
+    words = [[limit.decide(score)[0] for score in row] for limit, row in zip(limits, scores, strict=True)]
     bands = np.abs(scores[0] - scores[1]) / (limits[1].reject - limits[1].review)
     return {
         "photos": len(bands),

@@ -3,8 +3,10 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from inspect_core.cli import teaching_options, worker_options
 from inspect_core.cli.console import ACCEPTED, path_argument, print_line, print_notes, print_table, progress_bar
@@ -14,9 +16,8 @@ from inspect_core.recipe_format.output_paths import require_distinct_paths, requ
 from inspect_core.recipe_format.spreadsheet import table_bytes
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.progress import stage
-from inspect_core.scoring.counts import count_parts, counts_sentence
-from inspect_core.scoring.verdict_rule import NO_FLAGS, Flags
-from inspect_core.study.evaluation import figures, outcomes, score_test_photos, unscored_counts
+from inspect_core.scoring.counts import counts_sentence
+from inspect_core.study.evaluation import figures, outcomes, score_test_photos
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.study import FittedStudy
@@ -99,20 +100,13 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def _sentence(study: FittedStudy, evaluated: EvaluationScores, unscored: Sequence[UnscoredPhoto]) -> str:
     """What the suggested limits do at the live values, in parts; without other good photos, to their own."""
-    limits = study.default_limits()
-    defect, flags = evaluated.defect, Flags(never_accepted=evaluated.never_accepted)
-    good, good_flags = evaluated.scores[~defect], flags.select(~defect)
-    same_parts_set_limit = not (len(good) or any(photo.label == "good" for photo in unscored))
-    if same_parts_set_limit:
-        good, good_flags = study.calibration_scores(), NO_FLAGS
+    none_good = not (np.any(~evaluated.defect) or any(photo.label == "good" for photo in unscored))
+    if none_good:
         unscored = [*unscored, *(photo for photo in study.scored.unscored if photo.subset == "calibration")]
-    known = {
-        "found_up_to": evaluated.hit_limits[defect],
-        "good_flags": good_flags,
-        "defect_flags": flags.select(defect),
-    }
-    counts = count_parts(good, evaluated.scores[defect], **asdict(limits), **known, **unscored_counts(unscored))
-    return counts_sentence(counts, limit_set_on_these=same_parts_set_limit)
+    evidence = evaluated.evidence(unscored)
+    if none_good:
+        evidence = replace(evidence.with_good(study.calibration_scores()), limits_set_here=True)
+    return evidence.sentence(study.default_limits())
 
 
 def _moves(study: FittedStudy, values: list[int] | None) -> tuple[list[dict[str, int]], str]:

@@ -9,10 +9,8 @@ from inspect_core.recipe_io.recipe_path import check_place
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import users
 from inspect_core.runtime.wording import escape_line
-from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.limits import limit_for_overkill
-from inspect_core.scoring.verdict_rule import Flags
-from inspect_core.study.evaluation import counts_sentence_for, forecast_sentence, found_up_to
+from inspect_core.study.evaluation import forecast_sentence
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.verdict import Limits
@@ -46,16 +44,19 @@ def run(options: argparse.Namespace) -> int:
     who = users.local_user()
     limits = _limits(study, options)
     product = escape_line(options.product or options.folder.resolve().stem)
+    foreign = study.foreign(result.product_check)
     recipe = study.recipe(
-        limits, product=product, author=who, product_check=result.product_check, mm_per_pixel=options.mm_per_pixel
+        limits,
+        foreign=foreign,
+        product=product,
+        author=who,
+        product_check=result.product_check,
+        mm_per_pixel=options.mm_per_pixel,
     )
     recipe = save_recorded(recipe, options.out, None, reason="fitted", user=who)
     band = "" if limits.review == limits.reject else f", review from {limits.review:.4g}"
     scored = study.scored
-    differ = study.differ(photo.name for photo in scored.photos)
-    flags = Flags(never_accepted=scored.partly_out(scored.live[AREA]) | differ)
-    sentence = counts_sentence_for(scored, study.scores(), limits, found_up_to(scored), flags)
-    print_line(f"Limit {limits.reject:.4g}{band}. {sentence}")
+    print_line(f"Limit {limits.reject:.4g}{band}. {study.evidence(foreign).sentence(limits)}")
     sentence = forecast_sentence(scored, limits, scored.scores(), study.calibration_scores(), ceiling=scored.ceiling())
     print_line(sentence)
     print_line(f"Saved {options.out} (recipe {recipe.digest:.12}).")

@@ -1,7 +1,7 @@
 """Challenge parts: real parts kept beside the line. Golden images prove the software; these prove lamp, lens, fixture.
 
-A part passes when it gets the same verdict as before, for the same reason, with at least MARGIN_KEPT of its former
-distance from the limit: a lamp that grows dim reduces the margin before a verdict changes.
+A part passes when a new photo of it gets the same verdict as before, for the same reason, with at least MARGIN_KEPT of
+its former distance from the limit: a lamp that grows dim reduces the margin before a verdict changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def name_parts(inspector: Inspector, good: Sequence[Path], defects: Sequence[Pat
             )
         if path.stem in parts:
             raise ValueError(f"{path.name}: two challenge parts are called {path.stem}; rename one")
-        part = ChallengePart(path.stem, is_good, word, score, inspected.row.reason)
+        part = ChallengePart(path.stem, is_good, word, score, inspected.row.reason, inspected.row.digest)
         if part.with_limits(inspector.limits) is None:
             raise ValueError(f"{path.name}: its score is exactly at a limit, so any change fails; choose another")
         parts[path.stem] = part
@@ -110,7 +110,9 @@ def _answer(inspector: Inspector, part: ChallengePart, row: Inspection | None) -
     if row is None:
         return ChallengeResult(part, NO_PHOTO, None, "", had, None, False, "no photo of this part; take one now")
     now, has_margin = None, False
-    if row.score is None:
+    if row.digest and row.digest == part.digest:
+        words = "the photo that named this part; take one now"
+    elif row.score is None:
         words = row.reason
     elif (row.verdict, row.reason) != (part.verdict, part.reason):
         words = f"{_with_reason(row)} instead of {_with_reason(part)}"

@@ -21,7 +21,8 @@ from inspect_core.runtime.json_record import (
     or_null,
     table_of,
 )
-from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, select_counted_parts
+from inspect_core.scoring.counts import UnscoredCounts, select_counted_parts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.verdict_rule import WORDS
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits, Reason, VerdictWord
 
@@ -34,13 +35,30 @@ class CalibrationPhoto:
     """One photo that the limits were set or judged on: its name, content digest, score and what it is.
 
     The score of a good part that set the limits is under local scales learned without its group. label: "good" or the
-    defect type; "" where the recipe does not say.
+    defect type; "" where the recipe does not say; reason: what decided about it whatever its score, as a value of
+    `verdict.Reason`, "" where that decided.
     """
 
     name: str
     digest: str
     score: float
     label: str = ""
+    reason: str = ""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the product check found another product."""
+        return self.reason == Reason.OTHER_PRODUCT
+
+    @property
+    def never_accepted(self) -> Reason | None:
+        """What other than the score and the product check speaks against it."""
+        return Reason(self.reason) if self.reason and not self.is_foreign else None
+
+    def decide(self, limits: Limits, *, stops: bool) -> tuple[VerdictWord, Reason]:
+        """Its verdict, and what decides; stops: whether the product check does. Otherwise as `Limits.decide`."""
+        stopped = stops and self.is_foreign
+        return limits.decide(self.score, stopped=stopped, never_accepted=self.never_accepted)
 
 
 @dataclass(frozen=True)
@@ -80,38 +98,38 @@ class UnscoredPart:
     reason: str
 
 
-def counts_of(
-    limits: Limits,
+def evidence_of(
     set_on: Sequence[CalibrationPhoto],
     recorded: Sequence[CalibrationPhoto],
     unscored: Sequence[UnscoredPart] = (),
-) -> tuple[VerdictCounts, bool]:
-    """What the limits do to the parts they were tested on, and whether the good ones set the limits.
+    *,
+    stops: bool = False,
+) -> Evidence:
+    """That of the parts which limits were tested on, then of the good ones that they were set on.
 
-    The latter are counted when no good part was kept to test. A part whose label is not known is not counted.
+    The latter are counted when no good part was kept to test. A part whose label is not known is not counted. stops:
+    whether the product check stops parts.
     """
-    rows = [(row.label, TEST) for row in recorded] + [(GOOD, CALIBRATION)] * len(set_on)
-    rows += [(part.label, part.subset) for part in unscored]
-    labels = [label for label, _ in rows]
+    parts = [*((part, TEST) for part in recorded), *((replace(part, label=GOOD), CALIBRATION) for part in set_on)]
+    labels = [*(part.label for part, _ in parts), *(part.label for part in unscored)]
     is_good = np.array([label == GOOD for label in labels], bool)
     is_defect = np.array([label not in ("", UNKNOWN, GOOD) for label in labels], bool)
-    good, defect, is_own = select_counted_parts(is_good, is_defect, [part for _, part in rows])
-    scores = np.array([row.score for row in (*recorded, *set_on)], float)
-    count = len(scores)
-    return (
-        count_parts(
-            scores[good[:count]],
-            scores[defect[:count]],
-            review=limits.review,
-            reject=limits.reject,
-            good_unscored=UnscoredCounts.of_words(
-                [part.verdict for part, belongs in zip(unscored, good[count:], strict=True) if belongs]
-            ),
-            defects_unscored=UnscoredCounts.of_words(
-                [part.verdict for part, belongs in zip(unscored, defect[count:], strict=True) if belongs]
-            ),
-        ),
-        is_own,
+    subsets = [*(subset for _, subset in parts), *(part.subset for part in unscored)]
+    good, defect, is_own = select_counted_parts(is_good, is_defect, subsets)
+    count = len(parts)
+    good_words, defect_words = (
+        [part.verdict for part, belongs in zip(unscored, counted[count:], strict=True) if belongs]
+        for counted in (good, defect)
+    )
+    return Evidence(
+        scores=np.array([part.score for part, _ in parts], np.float64),
+        good=good[:count],
+        defect=defect[:count],
+        stopped=np.array([stops and part.is_foreign for part, _ in parts], bool),
+        never_accepted=np.array([part.never_accepted is not None for part, _ in parts], bool),
+        good_unscored=UnscoredCounts.of_words(good_words),
+        defects_unscored=UnscoredCounts.of_words(defect_words),
+        limits_set_here=is_own,
     )
 
 
@@ -127,7 +145,8 @@ class ChallengePart:
     """A part that is kept beside the line, to prove lamp, lens and fixture: its name, whether it is good, and the
     verdict, score and reason that it had when it was named.
 
-    reason: Reason.OTHER_PRODUCT when the product check stopped it, whatever its score; "" when its score decided.
+    digest: of the photo that named it, which proves nothing of the lamp today; reason: Reason.OTHER_PRODUCT when the
+    product check stopped it, whatever its score; "" when its score decided.
     """
 
     name: str
@@ -135,6 +154,7 @@ class ChallengePart:
     verdict: Annotated[VerdictWord, one_of(*WORDS)]
     score: Annotated[float, FINITE]
     reason: Annotated[str, one_of("", Reason.OTHER_PRODUCT.value)] = ""
+    digest: Annotated[str, TEXT] = ""
 
     def margin(self, limits: Limits) -> float | None:
         """Its distance from the nearest limit; None when its score does not decide."""
@@ -144,7 +164,7 @@ class ChallengePart:
         """The same part under other limits; None where it proves nothing: on the wrong side or at a limit."""
         if self.reason == Reason.OTHER_PRODUCT:
             return self if self.verdict == "reject" and not self.good else None
-        verdict = limits.verdict(self.score)
+        verdict, _ = limits.decide(self.score)
         proves = (verdict == "accept") == self.good and margin(limits, verdict, self.score) > 0
         return replace(self, verdict=verdict) if proves else None
 

@@ -79,7 +79,7 @@ def _slopes(graph: "_Graph", grey: str, size: tuple[int, int]) -> str:
     *in_halves, in_middle = parts
     means = {place: graph("ReduceMean", part, np.array([2, 3]), keepdims=0) for place, part in parts.items()}
     medians = {place: _median(graph, part, place) for place, part in parts.items()}
-    least = [graph("Min", *(of[place] for place in in_halves)) for of in (means, medians)]
+    least = [graph("Min", *(slopes[place] for place in in_halves)) for slopes in (means, medians)]
     everywhere = graph("ReduceMean", squares, np.array([2, 3]), keepdims=0)
     columns = [everywhere, least[0], means[in_middle], least[1], medians[in_middle]]
     assert len(columns) == SLOPES

@@ -1,12 +1,13 @@
 """The limit that known defects suggest when an escape and a false reject have a price."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inspect_core.scoring.counts import NONE_UNSCORED, UnscoredCounts, VerdictCounts, count_parts
+from inspect_core.scoring.counts import VerdictCounts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.input_checks import as_some_finite
 from inspect_core.scoring.limits import limits_from_good, overkill_at
 
@@ -78,52 +79,46 @@ def limits_with_defects(
     return levels[int(np.argmin(costs))], reject
 
 
-def cost_limit(
-    good_scores: ArrayLike,
-    defect_scores: ArrayLike,
-    *,
-    escape_cost: float,
-    good_groups: Sequence[str] | None = None,
-    defect_groups: Sequence[str] | None = None,
-    folds: int = FOLDS,
-    seed: int = 0,
-    good_unscored: UnscoredCounts = NONE_UNSCORED,
-    defects_unscored: UnscoredCounts = NONE_UNSCORED,
-) -> CostLimit:
+def cost_limit(parts: Evidence, *, escape_cost: float, folds: int = FOLDS, seed: int = 0) -> CostLimit:
     """`limit_for_cost` with honest counts: every part is judged by a limit set without its group.
 
-    groups: one for every score, None when every part stands alone; a group may hold good and defective parts. The
-    groups are assigned to `folds` folds with the seed. Parts without a score are only counted.
-    Raises ValueError as `limit_for_cost`, for groups of another length, for fewer than 2 folds, and when a fold would
-    leave no good or no defective part to set a limit by.
+    The limit is that of the parts whose scores decide: a defect that is not accepted for another reason says nothing
+    about it, nor does a part that the product check stops. A group may hold good and defective parts; the groups are
+    assigned to `folds` folds with the seed.
+    Raises ValueError as `limit_for_cost`, for fewer than 2 folds, and when a fold would leave no good or no defective
+    part to set a limit by.
     """
-    good, defects = as_some_finite(good_scores, name="good_scores"), as_some_finite(defect_scores, name="defect_scores")
     if folds < 2:
         raise ValueError(f"folds is {folds}; give at least 2")
-    labels = [*_labels(good_groups, good.size, "good"), *_labels(defect_groups, defects.size, "defect")]
-    names, group = np.unique(labels, return_inverse=True)
+    names, group = np.unique(parts.groups, return_inverse=True)
     fold = np.random.default_rng(seed).permutation(len(names))[group] % folds
-    of_good, of_defect = np.split(fold, [good.size])
-    parts = []
+    counts_by_fold = []
     for held_fold in np.unique(fold):
-        kept_good, kept_defects = good[of_good != held_fold], defects[of_defect != held_fold]
-        if not (kept_good.size and kept_defects.size):
+        others = parts.select(fold != held_fold)
+        if not all(len(scores) for scores in _deciding(others)):
             raise ValueError("all good or all defective parts are in one group; add parts from other groups")
-        limit = limit_for_cost(kept_good, kept_defects, escape_cost=escape_cost)
-        parts.append(
-            count_parts(good[of_good == held_fold], defects[of_defect == held_fold], review=limit, reject=limit)
-        )
-    rejected, missed = sum(part.good_rejected for part in parts), sum(part.defects_missed for part in parts)
-    all_good, all_defects = good.size + good_unscored.total, defects.size + defects_unscored.total
-    counts = VerdictCounts(
-        rejected, all_good, missed, all_defects, good_unscored=good_unscored, defects_unscored=defects_unscored
-    )
-    return CostLimit(limit_for_cost(good, defects, escape_cost=escape_cost), counts)
+        limit = _Single(limit_for_cost(*_deciding(others), escape_cost=escape_cost))
+        counts_by_fold.append(parts.select(fold == held_fold).counts(limit))
+    limit = _Single(limit_for_cost(*_deciding(parts), escape_cost=escape_cost))
+    counts = parts.counts(limit)
+    names = ("good_rejected", "good_reviewed", "defects_missed", "defects_reviewed")
+    summed = {name: sum(getattr(part, name) for part in counts_by_fold) for name in names}
+    # Where they are caught belongs to one limit; here each fold has its own.
+    return CostLimit(limit.reject, replace(counts, **summed, with_mask=0, caught_at_defect=0, caught_elsewhere=0))
 
 
-def _labels(groups: Sequence[str] | None, count: int, name: str) -> list[str]:
-    if groups is None:
-        return [f"{name} {position}" for position in range(count)]
-    if len(groups) != count:
-        raise ValueError(f"{name}_groups has {len(groups)} entries for {count} scores; give the group of every score")
-    return [str(group) for group in groups]
+class _Single(NamedTuple):
+    """A single limit."""
+
+    reject: float
+
+    @property
+    def review(self) -> float:
+        return self.reject
+
+
+def _deciding(parts: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of good parts and of defects whose scores decide."""
+    good = parts.good & ~parts.stopped
+    defect = parts.defect & ~parts.stopped & ~parts.never_accepted
+    return parts.scores[good], parts.scores[defect]

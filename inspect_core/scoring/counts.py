@@ -1,4 +1,4 @@
-"""The effect of limits in numbers of parts, and which parts are counted, for the page and the command line alike.
+"""The effect of limits in numbers of parts and in words, and which parts are counted.
 
 Counts come with a bound at 95 %, because 0 of 20 and 0 of 2,000 are different findings.
 """
@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from inspect_core.scoring.input_checks import as_finite
 from inspect_core.scoring.limits import format_upper_bound
-from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, REJECTED, REVIEWED, Flags, rank
 
 
 def select_counted_parts(
@@ -102,43 +99,27 @@ class VerdictCounts:
         return [*self.defects_unscored.of_all(self.defects_total, "defects"), *good]
 
 
-def count_parts(
-    good_scores: ArrayLike,
-    defect_scores: ArrayLike,
-    *,
-    review: float,
-    reject: float,
-    good_flags: Flags = NO_FLAGS,
-    defect_flags: Flags = NO_FLAGS,
-    found_up_to: ArrayLike | None = None,
-    good_unscored: UnscoredCounts = NONE_UNSCORED,
-    defects_unscored: UnscoredCounts = NONE_UNSCORED,
-) -> VerdictCounts:
-    """Counts of accepted, reviewed and rejected parts, by the verdict rule; one limit: review == reject.
+@dataclass(frozen=True)
+class RepeatabilityCounts:
+    """Verdicts that change when a part is photographed again within the tolerances.
 
-    good_scores: (n,), defect_scores: (m,), either may be empty; good_flags, defect_flags: what decides about these
-    besides their scores; found_up_to: (m,) of `scoring.defect_hits`, NaN where the place of a defect is not known, as
-    everywhere by default. Raises ValueError as `rank`.
+    stopped: good parts accepted before; accepted: defects not accepted before; total: parts photographed again.
     """
-    good = rank(as_finite(good_scores, name="good_scores"), review, reject, good_flags)
-    defects = rank(as_finite(defect_scores, name="defect_scores"), review, reject, defect_flags)
-    hit_limits = np.full(defects.shape, np.nan) if found_up_to is None else np.asarray(found_up_to, np.float64)
-    caught = defects > ACCEPTED
-    known = ~np.isnan(hit_limits)
-    return VerdictCounts(
-        good_rejected=int((good == REJECTED).sum()),
-        good_total=good.size + good_unscored.total,
-        defects_missed=int((~caught).sum()),
-        defects_total=defects.size + defects_unscored.total,
-        good_reviewed=int((good == REVIEWED).sum()),
-        defects_reviewed=int((defects == REVIEWED).sum()),
-        two_limits=review < reject,
-        with_mask=int(known.sum()),
-        caught_at_defect=int((hit_limits > review).sum()),
-        caught_elsewhere=int((caught & known & ~(hit_limits > review)).sum()),
-        good_unscored=good_unscored,
-        defects_unscored=defects_unscored,
-    )
+
+    changed: int
+    stopped: int
+    accepted: int
+    total: int
+
+    def sentence(self) -> str:
+        """For the bench: the verdicts that change, and which way."""
+        defects = "1 defect" if self.accepted == 1 else f"{self.accepted} defects"
+        parts = "1 part" if self.total == 1 else f"{self.total} parts"
+        breakdown = f": {self.stopped} good no longer accepted, {defects} accepted" if self.changed else ""
+        return (
+            f"For repeat photos within the tolerances, {self.changed} of {parts} would get "
+            f"a different verdict{breakdown}."
+        )
 
 
 def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, relabelled: int = 0) -> str:

@@ -1,31 +1,20 @@
 """How well a fitted detector tells good from defect on photos whose truth is known."""
 
-import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from inspect_core.datasets.folders import PhotoFile
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.wording import pluralise as number_of
-from inspect_core.scoring.anomaly_map import AREA
-from inspect_core.scoring.counts import (
-    UnscoredCounts,
-    VerdictCounts,
-    count_parts,
-    counts_sentence,
-    select_counted_parts,
-)
-from inspect_core.scoring.defect_hits import hit_limit as found_in_map
+from inspect_core.scoring.counts import RepeatabilityCounts, VerdictCounts
 from inspect_core.scoring.limits import overkill_at, provable_bound, with_contradicting
 from inspect_core.scoring.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
-from inspect_core.scoring.verdict_rule import ACCEPTED, NO_FLAGS, Flags, rank
-from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live
-from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
+from inspect_core.study.evaluation_scores import EvaluationScores, Live
+from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.study_tasks import EvaluationTask
@@ -35,43 +24,6 @@ ENOUGH_GOOD_PHOTOS = 60
 """Good photos that promise enough."""
 MORE = (20, 30, 60, 100, 200, 400)
 """Numbers to propose when there are fewer."""
-
-
-@dataclass(frozen=True)
-class RepeatabilityCounts:
-    """Verdicts that change when a part is photographed again within the tolerances.
-
-    stopped: good parts accepted before; accepted: defects not accepted before; total: parts photographed again.
-    """
-
-    changed: int
-    stopped: int
-    accepted: int
-    total: int
-
-    def sentence(self) -> str:
-        """For the bench: the verdicts that change, and which way."""
-        breakdown = f": {self.stopped} good no longer accepted, {number_of(self.accepted, 'defect')} accepted"
-        return (
-            f"For repeat photos within the tolerances, {self.changed} of {number_of(self.total, 'part')} would get "
-            f"a different verdict{(breakdown if self.changed else '')}."
-        )
-
-    @classmethod
-    def from_scores(
-        cls, scores: np.ndarray, repeat_scores: np.ndarray, defect: np.ndarray, limits: Limits
-    ) -> "RepeatabilityCounts | None":
-        """Create it from parts by their scores before and again, each (n,); None where none was photographed again."""
-        was_repeated = ~np.isnan(repeat_scores)
-        if not was_repeated.any():
-            return None
-        defect = defect[was_repeated]
-        before, after = (
-            rank(scores_of_set[was_repeated], limits.review, limits.reject) for scores_of_set in (scores, repeat_scores)
-        )
-        stopped = (before == ACCEPTED) & (after > ACCEPTED) & ~defect
-        accepted = (before > ACCEPTED) & (after == ACCEPTED) & defect
-        return cls(*map(int, map(np.sum, (before != after, stopped, accepted, was_repeated))))
 
 
 @dataclass(frozen=True)
@@ -115,22 +67,29 @@ def score_test_photos(
     for shard_scores in study.workers.results(task, features, samples, report):
         scores_by_setting = [EvaluationScores.merged(two) for two in zip(scores_by_setting, shard_scores, strict=True)]
     notes = study.photo_features.notes
-    differ = study.differ(sample.name for sample in samples if sample.name not in notes.damaged | notes.not_located)
+    names = [sample.name for sample in samples if sample.name not in notes.damaged | notes.not_located]
+    differ = np.array([bool(words) for words in study.differ(names)], bool)
     return [replace(scores, never_accepted=scores.never_accepted | differ) for scores in scores_by_setting]
 
 
-def evaluate_photos(scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], **live: int) -> Evaluation:
-    """Figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`.
-
-    Verdicts are by scores and by what of a part is in view; `Study.differ` tells of the other photos never accepted.
+def evaluate_photos(
+    scored: ScoredPhotos, limits: Limits, masks: list[np.ndarray | None], *, differ: Sequence[str] = (), **live: int
+) -> Evaluation:
+    """Figures of the test photos under limits at a stored live value; masks: returned by `truth_masks`; differ: as
+    `FittedStudy.differ`, of all photos.
     """
-    evaluated = EvaluationScores.from_scored(scored, live, np.flatnonzero(scored.of_subset("test")).tolist(), masks)
+    positions = np.flatnonzero(scored.of_subset("test")).tolist()
+    evaluated = EvaluationScores.from_scored(scored, live, positions, masks)
+    if differ:
+        differs = np.array([bool(differ[i]) for i in positions], bool)
+        evaluated = replace(evaluated, never_accepted=evaluated.never_accepted | differs)
     return figures(evaluated, limits, [photo for photo in scored.unscored if photo.subset == "test"])
 
 
 def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[UnscoredPhoto] = ()) -> Evaluation:
     """Figures of judged photos under limits; unscored: those to judge that have no score."""
     scores, defect, counts = evaluated.scores, evaluated.defect, evaluated.counts
+    evidence = evaluated.evidence(unscored)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return Evaluation(
@@ -139,40 +98,9 @@ def figures(evaluated: EvaluationScores, limits: Limits, unscored: Sequence[Unsc
             aupro=counts.aupro(),
             fpr95=fpr95_of_foreign(scores[~defect], scores[defect]),
             good_rejected_at_95_caught=fpr_at_tpr(scores, defect),
-            counts=_counts(
-                scores[~defect],
-                scores[defect],
-                limits,
-                evaluated.hit_limits[defect],
-                unscored,
-                *(Flags(never_accepted=evaluated.never_accepted[chosen]) for chosen in (~defect, defect)),
-            ),
-            changed=RepeatabilityCounts.from_scores(scores, evaluated.repeat_scores, defect, limits),
+            counts=evidence.counts(limits),
+            changed=evidence.repeatability(limits),
         )
-
-
-def _counts(
-    good: np.ndarray,
-    defects: np.ndarray,
-    limits: Limits,
-    hit_limits: np.ndarray | None,
-    unscored: Sequence[UnscoredPhoto],
-    good_flags: Flags,
-    defect_flags: Flags,
-) -> VerdictCounts:
-    known = {"good_flags": good_flags, "defect_flags": defect_flags, "found_up_to": hit_limits}
-    return count_parts(good, defects, **asdict(limits), **known, **unscored_counts(unscored))
-
-
-def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, UnscoredCounts]:
-    """The arguments of `count_parts` for parts that have no score."""
-
-    def counts_of(good: bool) -> UnscoredCounts:
-        return UnscoredCounts.of_words(
-            [photo.verdict for photo in photos if photo.label != UNKNOWN and (photo.label == "good") == good]
-        )
-
-    return {"good_unscored": counts_of(True), "defects_unscored": counts_of(False)}
 
 
 def outcomes(evaluation: Evaluation) -> dict[str, int | None]:
@@ -240,88 +168,3 @@ def most_promised(groups: int, *, photos: int) -> str:
         f"{setting} can only prove that at most {least} in 100 good parts will be rejected; {more} would bring this "
         f"to {provable_bound(more)}."
     )
-
-
-def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
-    """(photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN without a mask."""
-    values = {**scored.live, **live}
-
-    def look() -> np.ndarray:
-        limits = np.full(len(scored.photos), math.nan)
-        masks = {
-            i: mask for i, photo in enumerate(scored.photos) if (mask := photo.dilated_mask(scored.size)) is not None
-        }
-        known = list(masks)
-        for first in range(0, len(known), AT_ONCE):
-            positions = known[first : first + AT_ONCE]
-            for i, anomaly_map in zip(positions, scored.maps(positions, **live), strict=True):
-                limits[i] = found_in_map(anomaly_map, masks[i], area=values[AREA])
-        return limits
-
-    return scored.cached(("found", *sorted(values.items())), look)
-
-
-def repeatability_counts(scored: ScoredPhotos, limits: Limits, **live: int) -> RepeatabilityCounts | None:
-    """That of the parts that the sentence counts; None where no tolerances were taught."""
-    good, defect, *_ = select_counted(scored.photos, scored.unscored)
-    scores = scored.scores(**live)
-    repeat_scores = scored.repeat_scores(**live)
-    known = good | defect
-    return RepeatabilityCounts.from_scores(scores[known], repeat_scores[known], defect[known], limits)
-
-
-class CountedParts(NamedTuple):
-    """What the sentence in parts counts: good, defect: (n,) bool, of the scored; unscored: those without a score;
-    limits_set_here: whether the limit was set on these good parts; hidden: (m,) scores of good parts that are counted
-    and not shown.
-    """
-
-    good: np.ndarray
-    defect: np.ndarray
-    unscored: list[UnscoredPhoto]
-    limits_set_here: bool
-    hidden: np.ndarray
-
-
-def select_counted(
-    photos: Sequence[Any], unscored: Sequence[UnscoredPhoto], set_on: Sequence[float] | None = None
-) -> CountedParts:
-    """That of all parts, those that `select_counted_parts` counts; photos: anything with a kind and a part;
-    set_on: scores of the good parts that set the limit, where their photos are not among these.
-    """
-    known = [*photos, *unscored]
-    elsewhere = [] if set_on is None else list(set_on)
-    count = len(elsewhere)
-    good = np.array([photo.label == "good" for photo in known] + [True] * count, bool)
-    defect = np.array([photo.label not in ("good", UNKNOWN) for photo in known] + [False] * count, bool)
-    good, defect, is_set_on = select_counted_parts(
-        good, defect, [photo.subset for photo in known] + ["calibration"] * count
-    )
-    first, last = len(photos), len(known)
-    here = (good | defect)[first:last]
-    without = [photo for photo, counts in zip(unscored, here, strict=True) if counts]
-    return CountedParts(good[:first], defect[:first], without, is_set_on, np.array(elsewhere, float)[good[last:]])
-
-
-def labelled_since(photos: Sequence[ScoredPhoto]) -> int:
-    """Count the photos whose label was given by someone who had seen the score: they are in no figure."""
-    return sum(photo.subset == RELABELLED or (photo.subset == ADDED and photo.label != UNKNOWN) for photo in photos)
-
-
-def counts_sentence_for(
-    scored: ScoredPhotos,
-    scores: np.ndarray,
-    limits: Limits,
-    hit_limits: np.ndarray | None = None,
-    flags: Flags = NO_FLAGS,
-) -> str:
-    """What the limits do, in parts; hit_limits: (photos,) up to which limit each defect is found; flags: what
-    decides about the photos besides their scores.
-    """
-    good, defect, unscored, set_on_these, hidden = select_counted(scored.photos, scored.unscored, scored.set_on)
-    good_scores = np.concatenate([scores[good], hidden])
-    none = np.zeros(len(hidden), bool)
-    good_flags = Flags(*(np.concatenate([flag, none]) for flag in flags.select(good)))
-    hits = None if hit_limits is None else hit_limits[defect]
-    counts = _counts(good_scores, scores[defect], limits, hits, unscored, good_flags, flags.select(defect))
-    return counts_sentence(counts, limit_set_on_these=set_on_these, relabelled=labelled_since(scored.photos))

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from inspect_core.scoring.anomaly_map import AREA, image_score
+from inspect_core.scoring.counts import UnscoredCounts
 from inspect_core.scoring.defect_hits import dilate_mask, hit_limit
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.overlap_counts import OverlapCounts
+from inspect_core.study.scored_photo import UNKNOWN, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 
 AT_ONCE = 16
@@ -60,6 +63,18 @@ class EvaluationScores:
             OverlapCounts.merged(counts),
         )
 
+    def evidence(self, unscored: Sequence[UnscoredPhoto] = ()) -> Evidence:
+        """That of these photos, all of which count; unscored: those to judge that have no score."""
+        return Evidence(
+            scores=self.scores,
+            good=~self.defect,
+            defect=self.defect,
+            never_accepted=self.never_accepted,
+            hit_limits=self.hit_limits,
+            repeat_scores=self.repeat_scores,
+            **unscored_counts(unscored),
+        )
+
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
         """Create it from the photos of all parts, in their order."""
@@ -67,6 +82,17 @@ class EvaluationScores:
         names = ("scores", "repeat_scores", "defect", "hit_limits", "never_accepted")
         columns = (np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in names)
         return cls(*columns, OverlapCounts.merged(part.counts for part in parts))
+
+
+def unscored_counts(photos: Sequence[UnscoredPhoto]) -> dict[str, Any]:
+    """The fields of an `Evidence` for parts that have no score."""
+
+    def counts_of(good: bool) -> UnscoredCounts:
+        return UnscoredCounts.of_words(
+            [photo.verdict for photo in photos if photo.label != UNKNOWN and (photo.label == "good") == good]
+        )
+
+    return {"good_unscored": counts_of(True), "defects_unscored": counts_of(False)}
 
 
 def truth_masks(scored: ScoredPhotos, positions: Sequence[int] | None = None) -> list[np.ndarray | None]:

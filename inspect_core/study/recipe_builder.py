@@ -1,6 +1,6 @@
 """From what was fitted to a recipe: everything that is in force, frozen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import mode
@@ -31,6 +31,7 @@ def build_recipe(
     *,
     quality: QualityRange | None,
     teaching: TeachingRecord | None,
+    reasons: Sequence[str],
     product: str = "part",
     author: str = UNKNOWN,
     reason: str = "",
@@ -39,8 +40,9 @@ def build_recipe(
 ) -> Recipe:
     """The recipe at these live values with these limits, default ones when None.
 
-    fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; parent: digest of
-    the recipe that it follows; parts: further fields of the recipe. Raises ValueError as `InspectionAreas.check`.
+    fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; reasons: of the
+    photos, as `photo_evidence.reasons_of`; parent: digest of the recipe that it follows; parts: further fields of the
+    recipe. Raises ValueError as `InspectionAreas.check`.
     """
     backbone, areas = extractor.backbone, scored.areas
     if areas is not None:
@@ -64,8 +66,9 @@ def build_recipe(
     scores = scored.scores(**live)
 
     def recorded(part: str, is_chosen: np.ndarray) -> tuple[CalibrationPhoto, ...]:
-        photos = ((scored.photos[i], float(scores[i])) for i in np.flatnonzero(is_chosen & scored.of_subset(part)))
-        return tuple(CalibrationPhoto(photo.name, photo.digest, score, photo.label) for photo, score in photos)
+        photos = [(scored.photos[i], i) for i in np.flatnonzero(is_chosen & scored.of_subset(part))]
+        facts = ((photo.name, photo.digest, float(scores[i]), photo.label, reasons[i]) for photo, i in photos)
+        return tuple(CalibrationPhoto(*row) for row in facts)
 
     return Recipe(
         product=product,

@@ -1,6 +1,6 @@
 """A study: photos, their stored features and one fit, from which parameters and limits are moved live."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -31,7 +31,9 @@ from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, ignore_progress, report_progress, stage
 from inspect_core.scoring.anomaly_map import AREA, largest_area
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.study.fitting import CrossFitter, StudyFitter, Tried, Trying
+from inspect_core.study.photo_evidence import evidence_of, reasons_of
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.recipe_builder import build_recipe
 from inspect_core.study.scored_photo import ScoredPhoto
@@ -40,6 +42,7 @@ from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
 from inspect_core.verdict import Limits
+from inspect_core.whole_part.product_check import STOP, ProductCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +341,16 @@ class FittedStudy(Study):
         """The suggested limits at these live values, as `ScoredPhotos.default_limits`."""
         return self.at(live).default_limits(**live)
 
-    def recipe(self, limits: Limits | None = None, *, areas: InspectionAreas | None = None, **chosen: Any) -> Recipe:
-        """The recipe of this study; limits: by default the suggested ones.
+    def recipe(
+        self,
+        limits: Limits | None = None,
+        *,
+        areas: InspectionAreas | None = None,
+        foreign: Collection[str] | None = None,
+        **chosen: Any,
+    ) -> Recipe:
+        """The recipe of this study; limits: by default the suggested ones; foreign: what its product check stops, as
+        `photo_evidence.evidence_of`, None for what `self.foreign` finds.
 
         chosen: values of live parameters, by default those to begin with, and arguments of
         `recipe_builder.build_recipe`.
@@ -347,9 +358,11 @@ class FittedStudy(Study):
         live = self.live | {name: chosen.pop(name) for name in self.live if name in chosen}
         scored = self.at(live).with_areas(areas)
         digests = self.photo_features.digests((*self.split.train, *self.order.scored))
+        foreign = self.foreign(chosen.get("product_check")) if foreign is None else foreign
         chosen |= {
             "quality": self.quality,
             "teaching": self.order.record(digests, chosen_taps(self.methods, self.extractor)),
+            "reasons": reasons_of(scored, live[AREA], self.differ(photo.name for photo in scored.photos), foreign),
         }
         return build_recipe(self.order, self.extractor, self.scored, scored, live, limits, **chosen)
 
@@ -386,10 +399,32 @@ class FittedStudy(Study):
         noise = noise_as_read(wider.noise, self.photos[0].placed.photo_size, self.extractor.size)
         return quality_range.widened_by(noise, wider.light, wider.focus, wider.shift, self.extractor.size)
 
-    def differ(self, names: Iterable[str]) -> np.ndarray:
-        """(n,) bool: photos, by name, that no score accepts for how they differ from all good ones
+    def differ(self, names: Iterable[str]) -> list[str]:
+        """How photos, by name, differ from all good ones, so that no score accepts them, "" for one that does not
         (`QualityRange.reason_to_review`).
         """
         known, quality_range = self.photo_features.notes.quality, self.quality
-        reasons = (quality_range and name in known and quality_range.reason_to_review(known[name]) for name in names)
-        return np.array([bool(reason) for reason in reasons], bool)
+        if quality_range is None:
+            return ["" for _ in names]
+        return [(name in known and quality_range.reason_to_review(known[name])) or "" for name in names]
+
+    def evidence(self, foreign: Collection[str] = ()) -> Evidence:
+        """That of its photos at the live values to begin with; foreign: as `photo_evidence.evidence_of`."""
+        differ = self.differ(photo.name for photo in self.photos)
+        return evidence_of(self.scored, differ=differ, foreign=foreign)
+
+    def foreign(self, product_check: ProductCheck | None) -> frozenset[str]:
+        """Digests of its photos that a product check stops; none unless it stops parts.
+
+        Runs the network on those whose embedding is not stored.
+        """
+        if product_check is None or product_check.mode != STOP:
+            return frozenset()
+        features = self.photo_features
+        known = {} if product_check.fused else {"known": features.embedding}
+        described = features.embed_and_classify([photo.sample for photo in self.photos], **known)
+        results = (
+            (photo.digest, row and product_check.check(*(values[None] for values in row)))
+            for photo, row in zip(self.photos, described, strict=True)
+        )
+        return frozenset(digest for digest, result in results if result is not None and result.rejects)

@@ -5,6 +5,7 @@ being taught there is only `part`, so a server that is started again knows what 
 """
 
 import hashlib
+import re
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -68,7 +69,7 @@ class UnsavedProduct:
 
     opened_at: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again,
     with its detector; photos: all that have a score, without their placement; detector_reason: why this detector;
-    unscored: photos without a score.
+    unscored: photos without a score; recipe_digest: of the recipe that it was saved as last, "" for none.
     """
 
     product: str
@@ -80,12 +81,15 @@ class UnsavedProduct:
     detector_reason: str | None = None
     unscored: tuple[UnscoredPhoto, ...] = ()
     in_force: InForce = field(default_factory=InForce)
+    recipe_digest: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.opened_at < LATEST:
             raise ValueError(f"it was made at {self.opened_at!r:.40}, which is no time")
         if self.thumbnail and not heatmap.is_thumbnail(self.thumbnail):
             raise ValueError("its thumbnail is not a picture")
+        if not re.fullmatch("([0-9a-f]{64})?", self.recipe_digest):
+            raise ValueError(f"its recipe is {self.recipe_digest!r:.80}, which is no digest")
 
     @property
     def samples(self) -> tuple[PhotoFile, ...]:
@@ -226,6 +230,7 @@ def _line_of(folder: Path) -> OpenProduct:
         unsaved.product,
         unsaved.opened_at,
         unsaved.thumbnail,
+        recipe=unsaved.recipe_digest,
         changed_at=(folder / PART).lstat().st_mtime,
         interrupted=interrupted,
         detector=detector,

@@ -180,12 +180,12 @@ def judged_scores(row: ComparisonRow) -> tuple[np.ndarray, np.ndarray]:
 def most_disputed(comparison: Comparison) -> list[int]:
     """Positions of the test photos: first those on which the verdicts of the detectors differ, then defects."""
     scored = comparison.rows[0].scored
-    judging = [(row.limits, row.scored.scores()) for row in comparison.rows if row.limits is not None]
+    judging = [row.evidence.ranks(row.limits) for row in comparison.rows if row.limits is not None]
     judge = np.flatnonzero(scored.of_subset("test")).tolist()
 
     def rank(i: int) -> tuple:
-        words = {limits.verdict(scores[i]) for limits, scores in judging}
-        return -len(words), not scored.photos[i].is_defect, i
+        verdicts = {int(ranks[i]) for ranks in judging}
+        return -len(verdicts), not scored.photos[i].is_defect, i
 
     return sorted(judge, key=rank)
 

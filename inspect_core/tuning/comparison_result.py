@@ -17,7 +17,9 @@ from inspect_core.methods.registry import (
     methods_of,
     title_of,
 )
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.study.evaluation import Evaluation
+from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
@@ -145,6 +147,11 @@ class ComparisonRow:
     @property
     def title(self) -> str:
         return title_of(self.detector, as_published=self.as_published)
+
+    @property
+    def evidence(self) -> Evidence:
+        """That of the photos, without a product check."""
+        return evidence_of(self.scored, differ=self.study.differ(photo.name for photo in self.scored.photos))
 
 
 @dataclass(frozen=True, eq=False)

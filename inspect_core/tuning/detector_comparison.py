@@ -101,6 +101,7 @@ def _compared(
         trial, tried = crossed_trial(study, pasting)
         masks = truth_masks(study.scored) if with_test_photos else None
         timed = next((study.scored.photos[i] for i in np.flatnonzero(study.scored.setters())[:1]), None)
+        differ = study.differ(photo.name for photo in study.photos)
         rows = []
         for number, detector in enumerate(detectors):
             report(share + (1 - share) * number / len(detectors), f"comparing: {title_of(detector)}")
@@ -110,7 +111,7 @@ def _compared(
                 ComparisonRow(
                     detector,
                     **_of_trial(trial, tried.of_views(positions)),
-                    **_of_judged(scored, masks),
+                    **_of_judged(scored, masks, differ),
                     fit_seconds=_fit_seconds(study, positions),
                     verdict_ms=_verdict_ms(study, timed, scored.views) if with_test_photos and timed else math.nan,
                     arrays_mb=sum(map(_megabytes, scored.views)),
@@ -146,13 +147,15 @@ def _of_trial(trial: Trial, tried: ScoredPhotos) -> dict:
     return {"qualities": qualities, "quality": _mean(qualities), "synthetic": _mean(synthetic), "known": _mean(known)}
 
 
-def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None) -> dict:
-    """A row's fields that come from test photos; masks: of `truth_masks`, None where not scored."""
+def _of_judged(scored: ScoredPhotos, masks: list[np.ndarray | None] | None, differ: Sequence[str]) -> dict:
+    """A row's fields that come from test photos; masks: of `truth_masks`, None where not scored; differ: as
+    `FittedStudy.differ`.
+    """
     figures = {"limits": None, "evaluation": None, "image_auroc": Estimate(), "aupro": Estimate(), "pro": None}
     if masks is None:
         return figures
     figures["limits"] = limits = scored.default_limits()
-    figures["evaluation"] = evaluation = evaluate_photos(scored, limits, masks)
+    figures["evaluation"] = evaluation = evaluate_photos(scored, limits, masks, differ=differ)
     good, defect = scored.good_and_defect()
     judge = scored.of_subset("test")
     scores = scored.scores()

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.datasets.dataset import CALIBRATION, GOOD, SUBSETS, TRAIN, PhotoFile
 from inspect_core.datasets.photo_tree import resolved
@@ -33,7 +31,6 @@ from inspect_core.study.study import FittedStudy
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.teaching import teach
-from inspect_core.verdict import Reason
 from inspect_core.whole_part.product_check import OFF
 
 LEARNED_FROM = (TRAIN, CALIBRATION)
@@ -238,11 +235,11 @@ def newly_accepted(rows: Sequence[Inspection], new: Recipe) -> list[str]:
 
     rows: what the former recipe made of the photos; the new one scores each by what has not learned from it.
     """
-    scores = {part.digest: part.score for part in new.calibration_photos}
+    now = {part.digest: part.decide(new.limits, stops=new.stops)[0] for part in new.calibration_photos}
     return [
         f"The limit would now accept {row.name}, score {row.score:.3g} before."
         for row in rows
-        if row.score is not None and row.verdict != "accept" and scores.get(row.digest, np.inf) <= new.limits.review
+        if row.score is not None and row.verdict != "accept" and now.get(row.digest) == "accept"
     ]
 
 
@@ -252,9 +249,16 @@ def _recorded(inspector: LoadedRecipe) -> dict[str, Inspection]:
     rows = {}
     for part in (*recipe.calibration_photos, *recipe.test_photos):
         row = uninspected_row(inspector, part.name)
-        verdict = recipe.limits.verdict(part.score)
+        verdict, decided_by = part.decide(recipe.limits, stops=recipe.stops)
         rows[part.digest] = replace(
-            row, digest=part.digest, score=part.score, verdict=verdict, decided_by=Reason.SCORE, truth=part.label
+            row,
+            digest=part.digest,
+            score=part.score,
+            verdict=verdict,
+            decided_by=decided_by,
+            reason=decided_by.text(),
+            never_accepted=part.never_accepted,
+            truth=part.label,
         )
     return rows
 

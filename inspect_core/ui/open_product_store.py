@@ -108,7 +108,8 @@ class _Store:
             scored.photos,
             product.notes,
         )
-        unsaved = UnsavedProduct(*known, product.detector_reason, scored.unscored, product.in_force)
+        more = product.detector_reason, scored.unscored, product.in_force, product.recipe_digest
+        unsaved = UnsavedProduct(*known, *more)
         freeze = partial(product.to_recipe, None, scored.live)
         self.unsaved.keep(_line(product), unsaved, freeze if make_recipe else None)
 

@@ -78,6 +78,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         scored.with_initial_live(recipe.live_values).with_unscored(unscored),
         recipe.prepare(backbone),
         recipe=recipe,
+        recipe_digest=recipe.digest or "",
         without_score=unscored_pictures(unscored, recipe.alignment),
         mm_per_pixel=recipe.mm_per_pixel,
         product_check=recipe.product_check,
@@ -138,6 +139,8 @@ def _kept(taught_id: str, job: Job) -> str:
         "opened_at": unsaved.opened_at,
         "detector_reason": unsaved.detector_reason,
         "in_force": unsaved.in_force,
+        "recipe_digest": unsaved.recipe_digest,
+        "saved_contents": (),
     }
     return open_product_store.put(replace(product, **known), keep=False)
 
@@ -169,6 +172,7 @@ def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -
         rows = zip(recipe.calibration_photos, last.set_on, strict=False)
         calibration = tuple(replace(row, score=score) for row, score in rows)
         recipe = replace(recipe, live_values=last.live, limits=last.limits, calibration_photos=calibration)
+    recipe = replace(recipe, digest=unsaved.recipe_digest or None)
     shown = [photo for photo in unsaved.photos if photo.subset != CALIBRATION]
     product = with_photos(recipe, shown, job)
     scored = product.scored.with_unscored(unsaved.unscored)

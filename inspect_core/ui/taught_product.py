@@ -22,7 +22,9 @@ from inspect_core.methods.registry import CONTROLS
 from inspect_core.plots.explore_plots import figure_of
 from inspect_core.recipe import Recipe
 from inspect_core.scoring.anomaly_map import AREA, default_area
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.study.evaluation_scores import truth_masks
+from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
@@ -32,7 +34,7 @@ from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.verdict import Limits, ProductCheckResult
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
-from inspect_core.whole_part.product_check import OFF, ProductCheck
+from inspect_core.whole_part.product_check import OFF, STOP, ProductCheck
 
 
 class _Memo:
@@ -46,7 +48,8 @@ class _Memo:
         self.areas: np.ndarray | None = None
         self.quality: dict[str, PhotoQuality] = {}
         self.quality_range: tuple[QualityRange | None] | None = None
-        self.has_reason: dict[str, bool] = {}
+        self.reasons: dict[str, str] = {}
+        self.unreadable: set[str] = set()
         self.sampling = threading.Lock()
 
     def of_another_fit(self, study: FittedStudy) -> "_Memo":
@@ -81,6 +84,7 @@ class TaughtProduct:
     product that it was taught again from; before: the product before its last refit, for `undone`; order: that it was
     taught by, with its detector, None where it was opened from a recipe; mm_per_pixel: of the photos, None when not
     known; opened_at, changed_at: when it came on the bench and when it was changed last, in seconds since 1970;
+    recipe_digest: of the recipe in the workspace that it was last saved as, or opened from, "" without one;
     saved_contents: its `contents` when its recipe was saved or opened; fit: another one after each refit, for what is
     computed from its scores.
     """
@@ -106,6 +110,7 @@ class TaughtProduct:
     fit: str = field(default_factory=new_id)
     opened_at: float = field(default_factory=time.time)
     changed_at: float = field(default_factory=time.time)
+    recipe_digest: str = ""
     saved_contents: tuple[object, ...] = ()
     _memo: _Memo = field(default_factory=_Memo, repr=False)
 
@@ -156,11 +161,6 @@ class TaughtProduct:
         return made is not None and made.as_published
 
     @property
-    def recipe_digest(self) -> str:
-        """Digest of the recipe in the workspace that it was last saved as, or opened from; "" without one."""
-        return str(self.recipe.digest) if self.recipe is not None and self.recipe.digest is not None else ""
-
-    @property
     def is_saved(self) -> bool:
         """Whether a recipe in the workspace holds it as it is, with all that was set, drawn, added and labelled."""
         return bool(self.recipe_digest) and self.contents() == self.saved_contents
@@ -197,7 +197,9 @@ class TaughtProduct:
         recipe_fields["mm_per_pixel"] = self.mm_per_pixel
         if self.study is None and self.recipe is not None:
             return self.recipe.with_changes(limits=limits or self.recipe.limits, **recipe_fields)
-        return self.own_study.recipe(limits, parent=self.recipe and self.recipe.digest, **recipe_fields, **live)
+        foreign = self.foreign(recipe_fields["product_check"])
+        parent = self.recipe_digest or None
+        return self.own_study.recipe(limits, parent=parent, foreign=foreign, **recipe_fields, **live)
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
@@ -217,10 +219,12 @@ class TaughtProduct:
         image = self._memo.read
         if image is None or image[0] != photo.path:
             image = self._memo.read = None  # frees the last before the next is read
+            self._memo.unreadable.add(photo.digest)
             picture = read(photo.path, photo.depth)
             if picture.digest != photo.digest:
                 reason = "the file was replaced after it was inspected"
                 raise ImageError(photo.name, reason, "add it again to see its verdict, or teach again")
+            self._memo.unreadable.discard(photo.digest)
             image = self._memo.read = photo.path, picture.pixels
         return image[1]
 
@@ -285,23 +289,40 @@ class TaughtProduct:
             known[photo.digest] = measure_quality(self.extractor.network_input(pixels, photo.placed), pixels)
         return known[photo.digest]
 
-    def never_accepted(self, area: int) -> np.ndarray:
-        """(photos,) bool: those that no score accepts at this smallest area, since the part is partly out of
-        view, or for how the photo differs from all good ones (`QualityRange.reason_to_review`).
+    def evidence(
+        self, live: Mapping[str, int], product_check: ProductCheck | None, *, scored: ScoredPhotos | None = None
+    ) -> Evidence:
+        """That of its photos at these live values; product_check: in the session's mode, of what is known so far;
+        scored: the same photos under a preview.
         """
-        differs = np.array([self._has_reason(position) for position in range(len(self.scored.photos))], bool)
-        return self.scored.partly_out(area) | differs
+        differ = [self._reason_to_review(position) for position in range(len(self.scored.photos))]
+        return evidence_of(scored or self.scored, differ=differ, foreign=self.foreign(product_check), **live)
 
-    def _has_reason(self, position: int) -> bool:
-        known, digest = self._memo.has_reason, self.scored.photos[position].digest
+    def foreign(self, product_check: ProductCheck | None) -> frozenset[str]:
+        """Digests of the photos that this product check is known to stop."""
+        results = [(i, self.checked(i, product_check, ask=False)) for i in range(len(self.scored.photos))]
+        return frozenset(self.scored.photos[i].digest for i, result in results if result is not None and result.rejects)
+
+    def unchecked(self, product_check: ProductCheck | None) -> list[int]:
+        """Positions of the photos of which it is not known yet whether this product check stops them; none unless
+        it stops parts.
+        """
+        if product_check is None or product_check.mode != STOP:
+            return []
+        fused, known, lost = product_check.fused, self._memo.foreign, self._memo.unreadable
+        digests = [photo.digest for photo in self.scored.photos]
+        return [i for i, digest in enumerate(digests) if digest not in lost and (digest, fused) not in known]
+
+    def _reason_to_review(self, position: int) -> str:
+        known, digest = self._memo.reasons, self.scored.photos[position].digest
         quality_range = self.quality
         if quality_range is None:
-            return False
+            return ""
         if digest not in known:
-            known[digest] = False
+            known[digest] = ""
             with suppress(ImageError):
                 quality = self.quality_of(position)
-                known[digest] = quality is not None and quality_range.reason_to_review(quality) is not None
+                known[digest] = "" if quality is None else quality_range.reason_to_review(quality) or ""
         return known[digest]
 
     @property

@@ -106,7 +106,7 @@ def test_never_two_in_force(tmp_path_factory, steps):
 
 def inspected(log, score, *, verdict=None, kind="", reason="", **others):
     facts = {"name": "ü.png", "digest": "d" * 64, "score": score, "review": 3.0, "reject": 4.0, "area": 12}
-    facts |= {"verdict": verdict or Limits(3.0, 4.0).verdict(score), "reason": reason, "defect_type": kind} | others
+    facts |= {"verdict": verdict or Limits(3.0, 4.0).decide(score)[0], "reason": reason, "defect_type": kind} | others
     return log.append(INSPECTION, facts, user="line", product="tile", recipe="r")
 
 

@@ -13,9 +13,9 @@ import streamlit as st
 from inspect_core.datasets.dataset import PhotoFile
 from inspect_core.images import heatmap
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
-from inspect_core.scoring.counts import count_parts, counts_sentence
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import limit_for_overkill
-from inspect_core.study.evaluation import unscored_counts
+from inspect_core.study.evaluation_scores import unscored_counts
 from inspect_core.study.scored_photo import ScoredPhoto, UnscoredPhoto
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
@@ -101,15 +101,14 @@ def page() -> None:
     mask = None if good[position] else anomaly_map > 0.8 * anomaly_map.max()
     without = unscored() if st.query_params.get("told") else ()
     hit_limits = hit_limits_of(photos, scores) if without else np.full(len(photos), np.nan)
-    counts = count_parts(
-        scores[good & is_test], scores[~good], review=limits.review, reject=limits.reject,
-        found_up_to=hit_limits[~good], **unscored_counts(without),
-    )  # fmt: skip
+    evidence = Evidence(
+        scores=scores, good=good & is_test, defect=~good, hit_limits=hit_limits, **unscored_counts(without)
+    )
     shown = [thumbnail(i) for i in range(len(photos))]
     bench.send_assets("film", f"made-up-{len(photos)}", [*shown, thumbnail(1), thumbnail(2), b"", thumbnail(0)])
     drawn = BenchState(
-        photos, scores, position, anomaly_map, limits, suggested, float(np.median(grids)), counts_sentence(counts),
-        crossed(photos, scores), area, without, found_up_to=hit_limits, image=photo(position), mask=mask,
+        photos, evidence, position, anomaly_map, limits, suggested, float(np.median(grids)), evidence.sentence(limits),
+        crossed(photos, scores), area, without, image=photo(position), mask=mask,
         check="This looks like the part taught.",
     )  # fmt: skip
     bench.bench("bench", drawn, f"made-up-{len(photos)}")

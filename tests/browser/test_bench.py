@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from inspect_core.scoring.anomaly_map import image_score, regions, scale_region, to_pixels
-from inspect_core.scoring.counts import count_parts, counts_sentence
+from inspect_core.scoring.counts import counts_sentence
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import limit_for_overkill
-from inspect_core.study.evaluation import unscored_counts
+from inspect_core.study.evaluation_scores import unscored_counts
 from inspect_core.verdict import Limits
 
 APP = Path(__file__).parent / "bench_app.py"
@@ -68,7 +69,7 @@ def counted(made_up) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sentence_of(made_up, limits: Limits) -> str:
-    return counts_sentence(count_parts(*counted(made_up), review=limits.review, reject=limits.reject))
+    return Evidence.from_scores(*counted(made_up)).sentence(limits)
 
 
 def region_rows(page) -> list[str]:
@@ -120,7 +121,8 @@ def test_a_defect_caught_elsewhere_says_so_while_the_limit_moves(open_page, addr
         page.mouse.move(x + shift, y, steps=4)
         next_frame(page)
         limit = held_limit(page)
-        counts = count_parts(*good_and_defects, review=limit, reject=limit, found_up_to=hit_limits, **without)
+        parts = Evidence.from_scores(*good_and_defects, hit_limits=hit_limits, **without)
+        counts = parts.counts(Limits(limit, limit))
         assert page.locator(".words").inner_text() == counts_sentence(counts)
         assert page.locator(".part .tag:visible").count() == counts.caught_elsewhere
     assert "not located, 1 of " in counts_sentence(counts)

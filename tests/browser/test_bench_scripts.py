@@ -10,7 +10,8 @@ import pytest
 
 from inspect_core.images import heatmap
 from inspect_core.scoring.anomaly_map import regions, scale_region
-from inspect_core.scoring.counts import UnscoredCounts, count_parts, counts_sentence
+from inspect_core.scoring.counts import UnscoredCounts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import format_upper_bound, limit_for_overkill
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.ui.bench import bench
@@ -207,12 +208,11 @@ def test_verdicts_counts_and_the_sentence(run) -> None:
     for i, (case, sentence) in enumerate(zip(cases, sentences, strict=True)):
         scores, counted, limits, hit_limits, without, flags = case
         good, defects = (np.array([item == role for item in counted], bool) for role in ("good", "defect"))
-        counts = count_parts(
-            scores[good], scores[defects], review=limits.review, reject=limits.reject, found_up_to=hit_limits[defects],
-            good_unscored=without[0], defects_unscored=without[1], good_flags=flags.select(good),
-            defect_flags=flags.select(defects),
+        parts = Evidence(
+            scores=scores, good=good, defect=defects, hit_limits=hit_limits, **flags._asdict(),
+            good_unscored=without[0], defects_unscored=without[1], limits_set_here=i % 2 == 0,
         )  # fmt: skip
-        assert sentence == counts_sentence(counts, limit_set_on_these=i % 2 == 0)
+        assert sentence == parts.sentence(limits)
 
 
 def test_the_limit_for_an_overkill(run) -> None:

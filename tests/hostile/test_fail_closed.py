@@ -4,6 +4,7 @@ These recipes were not read from a file, where they would be refused: the second
 """
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 
 from inspect_core.classify.posterior import posterior
 from inspect_core.recipe import inspect
-from inspect_core.scoring.counts import count_parts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.verdict import Limits
 from inspect_core.whole_part import product_check
 from inspect_core.whole_part.product_check import ProductCheck
@@ -72,13 +73,13 @@ def test_numbers_that_decide_are_checked_where_they_are_set(recipes, value):
 @every
 def test_a_part_without_a_score_is_not_counted(value):
     with pytest.raises(ValueError, match="score is"):
-        Limits(1, 2).verdict(value)
-    for scores in ({"good_scores": [1, value]}, {"defect_scores": [value]}):
-        with pytest.raises(ValueError, match=next(iter(scores))):
-            count_parts(**({"good_scores": [1.0], "defect_scores": [2.0]} | scores), review=1.5, reject=1.5)
+        Limits(1, 2).decide(value)[0]
+    for scores in (([1, value], [2.0]), ([1.0], [value])):
+        with pytest.raises(ValueError, match="scores is"):
+            Evidence.from_scores(*scores)
     for limits in ({"review": value, "reject": 2.0}, {"review": 1.0, "reject": value}):
         with pytest.raises(ValueError, match=r"is (nan|-?inf)"):
-            count_parts([1.0], [2.0], **limits)
+            Evidence.from_scores([1.0], [2.0]).counts(SimpleNamespace(**limits))
 
 
 @pytest.mark.parametrize("density", [[np.nan, 0.0], [np.inf, 0.0], [np.inf, np.inf]])

@@ -36,7 +36,7 @@ def by_brightness(recipe, refused=None) -> SimpleNamespace:
         if pixels[0, 0, 0] == refused:
             raise ValueError("score is not finite")
         score = float(pixels.mean()) - 100
-        word, anomaly_map = recipe.limits.verdict(score), np.full((4, 6), score, np.float32)
+        word, anomaly_map = recipe.limits.decide(score)[0], np.full((4, 6), score, np.float32)
         return Verdict(score, word, anomaly_map, (), product_check="=1+1")
 
     facts = {"product": "tile", "digest": "d" * 64, "release": "", "limits": recipe.limits, "area": 12, "depth": None}

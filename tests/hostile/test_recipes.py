@@ -188,14 +188,15 @@ def test_arrays_that_are_not_numbers_or_are_missing(saved):
 
 
 ROWS = {
-    "a row cut short": "a,b\nc,d,1,,calibration\n",
-    "infinite": "a,b,1e400,,calibration\nc,d,1,,calibration\n",
-    "not a number": "a,b,nan,,calibration\nc,d,1,,calibration\n",
-    "a word": "a,b,x,,calibration\nc,d,1,,calibration\n",
-    "a long name": "a" * 200_000 + ",b,1,,calibration\nc,d,1,,calibration\n",
-    "another set": "a,b,1,,judge\nc,d,1,,calibration\n",
-    "a row too few": "a,b,1,,calibration\n",
-    "an open quote": '"a,b,1,,calibration\n',
+    "a row cut short": "a,b\nc,d,1,,,calibration\n",
+    "infinite": "a,b,1e400,,,calibration\nc,d,1,,,calibration\n",
+    "not a number": "a,b,nan,,,calibration\nc,d,1,,,calibration\n",
+    "a word": "a,b,x,,,calibration\nc,d,1,,,calibration\n",
+    "a long name": "a" * 200_000 + ",b,1,,,calibration\nc,d,1,,,calibration\n",
+    "a reason that there is none of": "a,b,1,,luck,calibration\nc,d,1,,,calibration\n",
+    "another set": "a,b,1,,,judge\nc,d,1,,,calibration\n",
+    "a row too few": "a,b,1,,,calibration\n",
+    "an open quote": '"a,b,1,,,calibration\n',
     "nothing": "",
 }
 
@@ -203,9 +204,9 @@ ROWS = {
 @pytest.mark.content
 @pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 def test_a_calibration_table_that_is_none(saved, rows):
-    whole = b"name,digest,score,label,subset\na,b,1,,calibration\nc,d,1,,calibration\n"
+    whole = b"name,digest,score,label,reason,subset\na,b,1,,,calibration\nc,d,1,,,calibration\n"
     load(saved.with_file(recipe_package.CALIBRATION, whole))
-    table = b"name,digest,score,label,subset\n" + rows.encode()
+    table = b"name,digest,score,label,reason,subset\n" + rows.encode()
     for content in (table, table.replace(b"score,label", b"label"), b"\xff" + table):
         refused(saved.with_file(recipe_package.CALIBRATION, content), r"^part: .*calibration")
 

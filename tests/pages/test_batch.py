@@ -55,7 +55,7 @@ def batch(recipe, workspace, monkeypatch, open_app, photos, gate):
         score = float(image.mean()) / 39
         if score >= 2.0:
             gate.wait(20)
-        return Verdict(score, self.limits.verdict(score), np.linspace(0, score, 24, dtype=np.float32).reshape(4, 6))
+        return Verdict(score, self.limits.decide(score)[0], np.linspace(0, score, 24, dtype=np.float32).reshape(4, 6))
 
     inspect_in_one_step(monkeypatch, LoadedRecipe, inspect)
     monkeypatch.setattr(LoadedRecipe, "engine", "nothing")

@@ -26,7 +26,7 @@ TAG = "<img src=http://192.0.2.1/x>"
 
 def inspection(number: int, score: float | None, *, product: str = "tile", **more) -> NewLogEntry:
     facts = {"name": f"part_{number:04d}.png", "digest": f"{number:064d}", "score": score, "reason": ""}
-    facts["verdict"] = "not judged" if score is None else Limits(3.0, 4.0).verdict(score)
+    facts["verdict"] = "not judged" if score is None else Limits(3.0, 4.0).decide(score)[0]
     facts |= {"review": 3.0, "reject": 4.0, "area": 12, "product_check": "", "source": "batch"}
     return NewLogEntry(INSPECTION, facts | {"path": "/nowhere/part.png"} | more, "line 3", product, "a" * 64)
 

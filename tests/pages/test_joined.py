@@ -96,7 +96,7 @@ def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curve
         assert shown.limits.reject == limit
         assert np.array_equal(shown.anomaly_map, anomaly_map), "what lies above the limit stays on the map"
         assert shown.area == area
-        assert (shown.limits.verdict(shown.scores[position]) == "reject") == rejected
+        assert (shown.limits.decide(shown.scores[position])[0] == "reject") == rejected
 
 
 def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn, monkeypatch):
@@ -145,7 +145,7 @@ def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, pr
         shown = drawn[-1]
         assert (shown.photos[shown.position].name, shown.scores[shown.position]) == (photo.name, verdict.score)
         assert np.array_equal(shown.anomaly_map, verdict.anomaly_map)
-        assert shown.limits.verdict(verdict.score) == verdict.verdict
+        assert shown.limits.decide(verdict.score)[0] == verdict.verdict
         assert shown.area == verdict.area
         return shown.limits
 

@@ -26,7 +26,7 @@ def begun(open_app, recipe, workspace, monkeypatch):
 
     def inspect(self, image):
         score = float(image.mean()) / 30
-        return Verdict(score, self.limits.verdict(score), np.zeros((4, 6), np.float32))
+        return Verdict(score, self.limits.decide(score)[0], np.zeros((4, 6), np.float32))
 
     inspect_in_one_step(monkeypatch, LoadedRecipe, inspect)
     monkeypatch.setattr(msa_panels, "loaded_backbone", lambda choice: type("Network", (), {"device": "cpu"})())

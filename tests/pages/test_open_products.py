@@ -24,7 +24,6 @@ from inspect_core.recipe_format import photo_inspector
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import NO_ALIGNMENT
@@ -171,6 +170,23 @@ def test_what_changes_after_saving_is_told_and_asked_about(open_app, flange, fol
     press(app, f"close-{key}-sidebar")
     press(app, f"lose-{key}")
     assert open_product_store.find(key) is None
+
+
+def test_a_restart_forgets_not_that_it_was_saved_before(open_app, flange, folder):
+    key = open_product_store.put(another(flange))
+    app = open_app("pages/inspect.py")
+    save_recipe(app)
+    saved = open_product_store.find(key).recipe_digest
+    part = open_product_store.find(key)
+    slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
+    restart()
+    app = open_app("pages/inspect.py")
+    assert "changed since draft 1" in words(app), "in the list, before it is open"
+    app = finish(app)
+    assert words(app).count("changed since draft 1") == 1
+    assert "changed since draft 1" in app.title[0].value
+    save_recipe(app, reason="finer")
+    assert open_product_store.find(key).recipe.provenance.parent == saved
 
 
 def test_moves_are_written_once_and_not_by_the_page(open_app, flange, folder, monkeypatch):
@@ -456,7 +472,7 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
     save_recipe(app)
     recipe = open_product_store.find(part.id).recipe
     path = next((folder.parent / "recipes").iterdir())
-    assert counted(counts_sentence(load(path).counts()[0])) == shown
+    assert counted(load(path).evidence().sentence(load(path).limits)) == shown
 
     app.switch_page("pages/recipes.py").run()
     assert not app.exception

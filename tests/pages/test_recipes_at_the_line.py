@@ -1,12 +1,16 @@
 """Recipes: the export with its proof, and challenge parts."""
 
+import io
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from inspect_core.audit import challenges
 from inspect_core.audit.log import AuditLog
+from inspect_core.images.photo_reader import read
 from inspect_core.methods.registry import METHODS
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.recorded_photos import ChallengePart
@@ -65,6 +69,13 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert not written.exists()
 
 
+def taken_again(path: Path) -> bytes:
+    """Another photo of the same part: compressed anew."""
+    content = io.BytesIO()
+    Image.open(path).save(content, "JPEG", quality=90)
+    return content.getvalue()
+
+
 def test_parts_are_named_challenged_and_overridden(open_app, flange, workspace, product):
     highest = float(flange.study.scores()[flange.scored.good_and_defect()[0]].max())
     limits = Limits(2 * highest, 3 * highest)  # three photos alone set the suggested ones
@@ -79,16 +90,21 @@ def test_parts_are_named_challenged_and_overridden(open_app, flange, workspace, 
     assert not app.error, app.error[0].value
     recipe = load(workspace / "recipes/flange.zip")
     (part,) = recipe.challenge_parts
-    assert part == ChallengePart("plain", True, "accept", part.score)
+    assert part == ChallengePart("plain", True, "accept", part.score, digest=read(best).digest)
     assert recipe.provenance.parent == saved.digest
 
     opened(app, "flange.zip:Challenge parts")
     assert "its challenge has never been run here;" in app.warning[0].value
     app.file_uploader(key="challenge-files-flange.zip").set_value(photo).run()
     press(app, "run-challenge-flange.zip")
+    assert any("the photo that named this part; take one now" in element.value for element in app.markdown)
+    app.file_uploader(key="challenge-files-flange.zip").set_value(
+        [("plain.jpg", taken_again(best), "image/jpeg")]
+    ).run()
+    press(app, "run-challenge-flange.zip")
     assert not app.error, app.error[0].value
     assert "cleared for watched folders" in app.success[0].value
-    assert any("passed" in element.value and "100%" in element.value for element in app.markdown)
+    assert any("passed" in element.value and "of its margin" in element.value for element in app.markdown)
     with AuditLog.open() as log:
         assert challenges.why_blocked(log, recipe.digest) is None
         challenges.record(log, [{"name": "plain", "passed": False}], product="flange", recipe=recipe.digest, user="Ana")

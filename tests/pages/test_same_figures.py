@@ -15,7 +15,7 @@ from inspect_core.methods.registry import LOOSE, METHODS
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io.recipe_file import load, save
-from inspect_core.study.evaluation import counts_sentence_for, evaluate_photos, found_up_to
+from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.tuning import comparison_result, detector_comparison
 from inspect_core.ui import open_product_store, shell, teaching_job
@@ -131,7 +131,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
 
     after = [at_the_command_line("after", *way) for way in ways[::-1]][::-1]
     figures = {name: getattr(evaluated, name) for name in FIGURES[:-1]}
-    figures["in_parts"] = counts_sentence_for(study.scored, scores, limits, found_up_to(study.scored))
+    figures["in_parts"] = study.evidence().sentence(limits)
     for of_compared, (chosen,), (named,) in (before, after):
         row_of_study = next(row for row in of_compared if row["detector"] == study.method)
         for row in (row_of_study, chosen, named):

@@ -10,10 +10,10 @@ import pytest
 
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.recipe_io.recipe_file import load
-from inspect_core.scoring.verdict_rule import REJECTED, Flags, rank
-from inspect_core.study.evaluation import select_counted
+from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, uploads
 from inspect_core.ui.inspect import bench_states
+from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.ui.teach import teach_panels
 from inspect_core.verdict import Limits
 from tests.pages.waiting import another, press, save_recipe, slider, wait_for_job, words
@@ -137,10 +137,10 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
     here.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
-    assert drawn[-1].rejected_by_check[drawn[-1].position]
+    assert drawn[-1].evidence.stopped[drawn[-1].position]
     assert "rejects it" in drawn[-1].check
     there.run()
-    assert not drawn[-1].rejected_by_check[drawn[-1].position]
+    assert not drawn[-1].evidence.stopped[drawn[-1].position]
     assert "do not rely on the verdict" in drawn[-1].check
     assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
     save_recipe(there)
@@ -174,26 +174,33 @@ def test_the_sentence_counts_what_the_verdicts_are(open_app, in_the_hand, drawn)
         in_the_hand.id, lambda product: replace(product, product_check=replace(product.product_check, limit=-1.0))
     )
     app = open_app("pages/inspect.py")
-    good = select_counted(strict.scored.photos, strict.scored.unscored).good
+    good = evidence_of(strict.scored).good
     app.session_state[f"settings-{strict.id}"].position = int(good.argmax())
     app.segmented_control(key=f"guard-{strict.id}").set_value("stop").run()
     state = drawn[-1]
-    flags = Flags(state.rejected_by_check, state.never_accepted)
-    ranks = rank(state.scores, state.limits.review, state.limits.reject, flags)
-    rejected = int((ranks[good] == REJECTED).sum())
+    assert state.evidence.stopped.all(), "those that nobody has looked at too"
+    rejected = int(good.sum())
     assert rejected > int((state.scores[good] > state.limits.reject).sum())
     assert state.sentence.startswith(f"Rejects {rejected} of {good.sum()} good")
 
+    save_recipe(app)
+    app.switch_page("pages/recipes.py").run()
+    assert not app.exception
+    sentences = [element.value for element in app.markdown if element.value.startswith("Rejects ")]
+    assert len(sentences) == 2, "of the recipe, and to approve"
+    assert all(sentence.startswith(f"Rejects {rejected} of {good.sum()} good") for sentence in sentences)
+    assert app.dataframe[0].value["False rejects"][0] == f"{rejected} of {good.sum()}"
+
 
 def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkeypatch):
-    app, in_parts_of, numbers = open_app("pages/inspect.py"), bench_states.counts_sentence_for, iter(range(9))
+    app, evidence_of_product, numbers = open_app("pages/inspect.py"), TaughtProduct.evidence, iter(range(9))
 
-    def meanwhile(*counted):
+    def meanwhile(*arguments, **named):
         open_product_store.add(open_product_store.find(in_the_hand.id), picture(next(numbers)))
-        return in_parts_of(*counted)
+        return evidence_of_product(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(bench_states, "counts_sentence_for", meanwhile)
+        patch.setattr(TaughtProduct, "evidence", meanwhile)
         app.run()
     assert not app.exception, app.exception
     app.run()

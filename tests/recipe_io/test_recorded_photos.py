@@ -1,5 +1,7 @@
 """What a recipe records of the parts its limits were set and tested on, and what the limits do to them."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspect_core.datasets.dataset import CALIBRATION, TEST
@@ -8,7 +10,7 @@ from inspect_core.recipe_format.recorded_photos import (
     CalibrationPhoto,
     ChallengePart,
     UnscoredPart,
-    counts_of,
+    evidence_of,
     margin,
 )
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED, Limits, Reason
@@ -24,24 +26,37 @@ def photo(label: str, score: float) -> CalibrationPhoto:
 def test_good_and_defective_parts_tested_are_counted():
     recorded = [photo("good", 1.0), photo("good", 3.0), photo("good", 5.0), photo("dent", 1.0), photo("dent", 9.0)]
     recorded += [photo("scratch", 3.0), photo(UNKNOWN, 9.0), photo("", 9.0)]
-    counts, is_own = counts_of(LIMITS, SET_ON, recorded)
-    assert not is_own
+    evidence = evidence_of(SET_ON, recorded)
+    assert not evidence.limits_set_here
+    counts = evidence.counts(LIMITS)
     assert (counts.good_total, counts.good_reviewed, counts.good_rejected) == (3, 1, 1)
     assert (counts.defects_total, counts.defects_reviewed, counts.defects_missed) == (3, 1, 1)
 
 
 def test_without_good_tests_those_that_set_the_limits_count():
-    counts, is_own = counts_of(LIMITS, SET_ON, [photo("dent", 1.0)])
-    assert is_own
+    evidence = evidence_of(SET_ON, [photo("dent", 1.0)])
+    assert evidence.limits_set_here
+    counts = evidence.counts(LIMITS)
     assert (counts.good_total, counts.good_reviewed, counts.defects_missed) == (3, 1, 1)
 
 
 def test_parts_without_a_score_are_counted_apart():
     lost = UnscoredPart("a.png", "dent", TEST, NOT_LOCATED, "too dark")
     unjudged = [UnscoredPart(f"{subset}.png", "good", subset, NOT_JUDGED, "") for subset in (TEST, CALIBRATION)]
-    counts, _ = counts_of(LIMITS, SET_ON, [photo("good", 1.0)], [lost, *unjudged])
+    counts = evidence_of(SET_ON, [photo("good", 1.0)], [lost, *unjudged]).counts(LIMITS)
     assert (counts.defects_total, counts.defects_unscored.not_located, counts.defects_missed) == (1, 1, 0)
     assert (counts.good_total, counts.good_unscored.not_judged) == (2, 1)
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_what_decided_beside_the_score_decides_in_the_counts(stops):
+    """A part of another product only where the product check stops it."""
+    reasons = [Reason.OTHER_PRODUCT, Reason.PARTLY_OUT, Reason.SHADED, ""]
+    recorded = [replace(photo("dent", 1.0), reason=str(reason)) for reason in reasons]
+    expected = ["reject" if stops else "accept", "review", "review", "accept"]
+    assert [part.decide(LIMITS, stops=stops)[0] for part in recorded] == expected
+    counts = evidence_of(SET_ON, recorded, stops=stops).counts(LIMITS)
+    assert (counts.defects_missed, counts.defects_reviewed) == (expected.count("accept"), expected.count("review"))
 
 
 @pytest.mark.parametrize(

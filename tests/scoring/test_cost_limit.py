@@ -4,13 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspect_core.scoring.cost_limit import cost_limit, limit_for_cost, limits_with_defects
-from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts
+from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import limits_from_good
+from inspect_core.verdict import Limits
 from tests.examples import examples
 
 
 def cost(good, defects, limit, escape_cost):
-    counts = count_parts(good, defects, review=limit, reject=limit)
+    counts = Evidence.from_scores(good, defects).counts(Limits(limit, limit))
     return counts.good_rejected + escape_cost * counts.defects_missed
 
 
@@ -60,7 +62,7 @@ def test_counts_are_of_parts_that_had_no_share_in_their_limit():
     flattered, honest = [], []
     for seed in range(40):
         good, defects = rng.random(15), rng.random(15)
-        result = cost_limit(good, defects, escape_cost=1, seed=seed)
+        result = cost_limit(Evidence.from_scores(good, defects), escape_cost=1, seed=seed)
         flattered.append(cost(good, defects, result.limit, 1))
         honest.append(result.counts.good_rejected + result.counts.defects_missed)
         assert (result.counts.good_total, result.counts.defects_total) == (15, 15)
@@ -71,9 +73,9 @@ def test_counts_are_of_parts_that_had_no_share_in_their_limit():
 
 def test_parts_without_a_score_are_counted_and_move_no_limit():
     good, defects = [1.0, 1.1, 1.2], [2.0, 2.1, 2.2]
-    without, plain = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(2)}, {"escape_cost": 1}
-    result = cost_limit(good, defects, **plain, **without)
-    assert result.limit == cost_limit(good, defects, **plain).limit
+    without = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(2)}
+    result = cost_limit(Evidence.from_scores(good, defects, **without), escape_cost=1)
+    assert result.limit == cost_limit(Evidence.from_scores(good, defects), escape_cost=1).limit
     assert result.counts == VerdictCounts(0, 6, 0, 5, **without)
 
 
@@ -81,7 +83,7 @@ def test_a_group_is_judged_as_a_whole():
     # Two lots of other levels: the limit of one misses every defect, or rejects every good part, of the other.
     lots = ["a", "a", "b", "b"]
     good, defects = [1.0, 1.1, 5.0, 5.1], [2.0, 2.1, 6.0, 6.1]
-    result = cost_limit(good, defects, escape_cost=1, good_groups=lots, defect_groups=lots, folds=2)
+    result = cost_limit(Evidence.from_scores(good, defects, groups=lots * 2), escape_cost=1, folds=2)
     assert (result.counts.good_rejected, result.counts.defects_missed) == (2, 2)
 
 
@@ -89,18 +91,26 @@ def test_a_group_is_judged_as_a_whole():
     ("change", "message"),
     [
         ({"escape_cost": 0}, "escape_cost is 0"),
-        ({"good_scores": []}, "good_scores is empty"),
-        ({"defect_scores": [1.0, np.inf]}, "defect_scores is inf"),
-        ({"good_groups": ["a"]}, "good_groups has 1 entries for 2"),
+        ({"good": []}, "are in one group"),
         ({"folds": 1}, "folds is 1"),
-        ({"good_groups": ["a", "a"]}, "are in one group"),
+        ({"groups": ["a", "a", "b", "c"]}, "are in one group"),
     ],
 )
 def test_bad_input_is_named(change, message):
-    arguments = {"good_scores": [1.0, 2.0], "defect_scores": [3.0, 4.0], "escape_cost": 2.0} | change
-    good, defects = arguments.pop("good_scores"), arguments.pop("defect_scores")
+    known = {"good": [1.0, 2.0], "defects": [3.0, 4.0], "groups": (), "escape_cost": 2.0} | change
+    parts = Evidence.from_scores(known.pop("good"), known.pop("defects"), groups=known.pop("groups"))
     with pytest.raises(ValueError, match=message):
-        cost_limit(good, defects, **arguments)
+        cost_limit(parts, **known)
+
+
+def test_only_parts_whose_score_decides_move_the_limit():
+    """A defect that is partly out of view is caught at any limit, and one of another product is stopped at any."""
+    good, defects = [1.0, 1.1, 1.2], [2.0, 2.1, 2.2]
+    flags = {"never_accepted": [0, 0, 0, 0, 0, 0, 1, 0], "stopped": [0, 0, 0, 0, 0, 0, 0, 1]}
+    more = Evidence.from_scores(good, [*defects, 0.1, 0.2], **flags)
+    result = cost_limit(more, escape_cost=10)
+    assert result.limit == cost_limit(Evidence.from_scores(good, defects), escape_cost=10).limit
+    assert (result.counts.defects_missed, result.counts.defects_total) == (0, 5)
 
 
 def test_known_defects_lower_the_review_limit_within_bounds():

@@ -4,34 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.scoring import counts
-from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, count_parts, counts_sentence
-
-
-def test_counts_with_one_limit_and_with_two():
-    good, defects = [1, 2, 3, 4, 5], [2, 4, 6, 8]
-    assert count_parts(good, defects, review=4, reject=4) == VerdictCounts(1, 5, 2, 4)
-    assert count_parts(good, defects, review=2, reject=4) == VerdictCounts(1, 5, 1, 4, 2, 1, two_limits=True)
-    assert count_parts(good, [], review=4, reject=4) == VerdictCounts(1, 5, 0, 0)
-
-
-def test_counts_compare_as_a_verdict_does():
-    score = np.array([0.1], dtype=np.float32)
-    assert count_parts(score, score, review=0.1, reject=0.1) == VerdictCounts(1, 1, 0, 1)
-
-
-def test_counts_refuse_swapped_limits():
-    with pytest.raises(ValueError, match="review is 4, reject 2"):
-        count_parts([1], [1], review=4, reject=2)
-
-
-def test_defect_counts_where_detected_and_unscored_remain():
-    defects, hit_limits = [2, 4, 6, 8, 9], [1, np.nan, 4, 7, 5]
-    unscored = {"good_unscored": UnscoredCounts(1, 2), "defects_unscored": UnscoredCounts(3)}
-    counts = count_parts([1, 5], defects, review=4, reject=5, found_up_to=hit_limits, **unscored)
-    assert counts == VerdictCounts(0, 5, 2, 8, 1, 0, True, 4, 2, 1, UnscoredCounts(1, 2), UnscoredCounts(3))
-    assert counts.defects_caught == 3
-    assert count_parts([], defects, review=3, reject=3, found_up_to=hit_limits).caught_elsewhere == 0
-    assert count_parts([], defects, review=3, reject=3, found_up_to=[np.nan] * 5).with_mask == 0
+from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_sentence
 
 
 @pytest.mark.parametrize(

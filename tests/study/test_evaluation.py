@@ -1,6 +1,7 @@
 """Figures of the judge photos: what limits promise, where defects are caught, and photos without a score."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +13,17 @@ from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import read
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.scoring import defect_hits as rule
 from inspect_core.scoring.counts import UnscoredCounts
 from inspect_core.scoring.limits import limits_from_good, provable_bound
-from inspect_core.study.evaluation import (
-    counts_sentence_for,
-    evaluate_photos,
-    figures,
-    forecast_sentence,
-    found_up_to,
-    outcomes,
-    score_test_photos,
-)
+from inspect_core.study.evaluation import evaluate_photos, figures, forecast_sentence, outcomes, score_test_photos
 from inspect_core.study.evaluation_scores import EvaluationScores, truth_masks
+from inspect_core.study.photo_evidence import evidence_of, found_up_to
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import Study
+from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.verdict import Limits
 from tests.study.made_up import bench, photo
 
@@ -114,13 +110,33 @@ def test_inspect_and_evaluate_agree_and_read_each_mask_once(scored, monkeypatch)
 
 
 def test_the_sentence_tells_those_caught_elsewhere(scored):
-    scores, hit_limits = scored.scores(), found_up_to(scored)
+    evidence = evidence_of(scored)
     below = float(scored.maps().min()) - 1
-    message = counts_sentence_for(scored, scores, Limits(below, below), hit_limits)
+    message = evidence.sentence(Limits(below, below))
     assert "misses 0 of 3 defects, detects 3 of 3 (1 at the defect, 0 elsewhere, 2 without a mask)" in message
-    hit_limits = np.where(np.isnan(hit_limits), np.nan, below)
-    assert "(0 at the defect, 1 elsewhere, 2" in counts_sentence_for(scored, scores, Limits(below, below), hit_limits)
-    assert "detects" not in counts_sentence_for(scored, scores, Limits(below, below))
+    elsewhere = replace(evidence, hit_limits=np.where(np.isnan(evidence.hit_limits), np.nan, below))
+    assert "(0 at the defect, 1 elsewhere, 2" in elsewhere.sentence(Limits(below, below))
+    assert "detects" not in replace(evidence, hit_limits=np.full(5, np.nan)).sentence(Limits(below, below))
+
+
+@pytest.mark.slow
+def test_what_the_product_check_stops_is_counted_and_recorded(product, small_backbone, tmp_path):
+    parameters = {"k": 8}
+    study = Study.from_photos(
+        scan(product), small_backbone, FeatureStore(tmp_path), grid=(8, 12), parameters=parameters
+    ).fit()
+    check = train_product_check(small_backbone, study.split.train, study.split.calibration, mode="stop")
+    everything = {photo.digest for photo in study.photos}
+    for limit, foreign in ((-1.0, everything), (9.0, set())):
+        checks = replace(check, limit=limit)
+        assert study.foreign(checks) == foreign
+        assert study.foreign(checks.with_mode("warn")) == set()
+        recipe = study.recipe(product_check=checks)
+        save(recipe, tmp_path / f"{limit}.zip")
+        for known in (recipe.evidence(), load(tmp_path / f"{limit}.zip").evidence(), study.evidence(foreign)):
+            counts = known.counts(recipe.limits)
+            assert counts.good_rejected == counts.good_total * bool(foreign)
+            assert counts.defects_missed == 0 or not foreign
 
 
 @pytest.mark.slow
@@ -147,7 +163,7 @@ def test_photos_without_a_score_stand_in_every_count(product, small_backbone, tm
         damaged: ("not judged", "dent"),
     }
     limits = study.default_limits()
-    message = counts_sentence_for(study.scored, study.scores(), limits, found_up_to(study.scored))
+    message = study.evidence().sentence(limits)
     assert " of 3 inspected good parts (" in message
     assert " of 1 inspected defect, " in message
     assert (

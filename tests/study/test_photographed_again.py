@@ -14,8 +14,9 @@ from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.scoring.limits import limits_from_good
 from inspect_core.scoring.local_scale import GoodMaps
 from inspect_core.study import fitting, photo_features
-from inspect_core.study.evaluation import RepeatabilityCounts, evaluate_photos, repeatability_counts, score_test_photos
+from inspect_core.study.evaluation import evaluate_photos, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
+from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.study import Study
 from inspect_core.verdict import Limits
 
@@ -133,13 +134,13 @@ def test_changed_verdicts_are_equal_on_inspect_and_evaluate(study, fit_with):
     limits = Limits(middle, middle)
     judge = study.scored.of_subset("test")
     changed = ((scores > middle) != (repeats > middle)) & judge
-    counts = repeatability_counts(study.scored, limits)
+    counts = evidence_of(study.scored).repeatability(limits)
     assert (counts.changed, counts.total) == (changed.sum(), judge.sum())
     assert str(counts.changed) in counts.sentence()
     assert evaluate_photos(study.scored, limits, truth_masks(study.scored)).changed == counts
     (streamed,) = score_test_photos(study, study.split.test, [{}])
-    assert RepeatabilityCounts.from_scores(streamed.scores, streamed.repeat_scores, streamed.defect, limits) == counts
-    assert repeatability_counts(fit_with(None).scored, limits) is None
+    assert streamed.evidence().repeatability(limits) == counts
+    assert evidence_of(fit_with(None).scored).repeatability(limits) is None
 
 
 def test_the_recipe_says_what_was_tolerated(fit_with):

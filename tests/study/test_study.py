@@ -18,7 +18,7 @@ from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.limits import limits_from_good
 from inspect_core.scoring.local_scale import GoodMaps, sum_error_maps
 from inspect_core.scoring.metrics import aupro, auroc
-from inspect_core.study.evaluation import counts_sentence_for, evaluate_photos, figures, score_test_photos
+from inspect_core.study.evaluation import evaluate_photos, figures, score_test_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.fitting import CrossFitter
 from inspect_core.study.study import Study
@@ -60,7 +60,7 @@ def test_moves_of_k_and_limit_cost_no_network_and_no_fit(study, network_calls, m
     after = study.scores(k=6)
     study.map(0, k=12)
     limits = study.default_limits(k=6)
-    counts_sentence_for(study.scored, after, limits)
+    study.evidence().sentence(limits)
     assert network_calls == []
     assert (after < before).all(), "a distance over fewer dimensions cannot be larger"
 
@@ -76,7 +76,7 @@ def test_app_recipe_and_reloaded_recipe_score_alike_to_the_bit(study, backbone, 
                 verdict = inspect(pixels, source, backbone=backbone)
                 assert verdict.score == study.scores(k=k)[i]
                 assert np.array_equal(verdict.anomaly_map, study.map(i, k=k))
-                assert verdict.verdict == recipe.limits.verdict(verdict.score)
+                assert verdict.verdict == recipe.limits.decide(verdict.score)[0]
                 assert bool(verdict.regions) == (verdict.verdict != "accept")
 
 

@@ -233,7 +233,7 @@ def test_good_photos_are_scored_by_what_has_not_seen_them(folded, asked, no_netw
     np.testing.assert_allclose(scores, expected, rtol=2e-3)
     limits, of_fit = run.scored.default_limits(**live), full.default_limits(**live)
     assert limits.review == pytest.approx(of_fit.review, rel=2e-3)
-    assert [limits.verdict(score) for score in scores] == [of_fit.verdict(score) for score in expected]
+    assert [limits.decide(score)[0] for score in scores] == [of_fit.decide(score)[0] for score in expected]
     seen_all = run.scored.views[0].sweep([folded.features(folded.photos[0])[0]], (9,))[0]
     assert folded.photos[0].subset == "calibration"
     assert not np.allclose(seen_all[0], run.scored.errors(0)[0][run.scored.stops("q").index(9)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.ui.inspect import areas_panel
 from inspect_core.verdict import Limits
 
@@ -22,7 +23,8 @@ def offered(monkeypatch):
     scores = image_score(maps, area=30)
 
     def offer(limit: float):
-        drawn = SimpleNamespace(scores=scores, limits=Limits(limit, limit), area=30)
+        evidence = Evidence(scores=scores, good=good, defect=~good)
+        drawn = SimpleNamespace(scores=scores, evidence=evidence, limits=Limits(limit, limit), area=30)
         return areas_panel._bright_place(SimpleNamespace(scored=scored), drawn)
 
     offer.of_good = np.sort(scores[good])

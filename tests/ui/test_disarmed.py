@@ -81,11 +81,11 @@ OURS = {
     "recipes/export_panel": {"proof['photos']", "proof['golden']"},
     "recipes/recipe_panels": {
         "title_of(recipe.method, as_published=recipe.as_published)", "file",
-        "name", "counts_sentence(counts, limit_set_on_these=set_on_these)", "list(shown)", "state",
+        "name", "recipe.evidence().sentence(recipe.limits)", "list(shown)", "state",
         "value",
     },
     "recipes/approval_panel": {
-        "ICONS.get(state, '')", "label", "words", "counts_sentence(counts, limit_set_on_these=set_on_these)",
+        "ICONS.get(state, '')", "label", "words", "evidence.sentence(recipe.limits)",
         "words.format(count, total)",
     },
     "teach/teach_panels": {

@@ -40,6 +40,7 @@ def test_doubtful_photos_are_not_ticked_and_say_why(candidate, photo, change, sa
 def test_the_report_names_what_the_limit_would_now_accept():
     new = SimpleNamespace(
         limits=Limits(50.0, 60.0),
+        stops=False,
         calibration_photos=[CalibrationPhoto("a.png", "1", 41.0), CalibrationPhoto("b.png", "2", 55.0)],
     )
     rejected = replace(ROW, score=40.0, verdict="reject")

@@ -7,6 +7,7 @@ import pytest
 import streamlit as st
 
 from inspect_core.scoring.counts import UnscoredCounts
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.study.scored_photo import UnscoredPhoto
 from inspect_core.ui.inspect import limit_advice
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
@@ -29,6 +30,7 @@ def scored_of(parts: dict[str, str]):
     ]  # fmt: skip
     return SimpleNamespace(
         photos=photos, unscored=unscored, setters=lambda: kinds == "good",
+        chosen_defects=lambda: (kinds != "good") & (parts["dent"] == "validation"),
         good_and_defect=lambda: (kinds == "good", kinds != "good"),
         of_subset=lambda word: np.array([photo.subset == word for photo in photos]),
     )  # fmt: skip
@@ -45,7 +47,8 @@ def scored_of(parts: dict[str, str]):
 )  # fmt: skip
 def test_parts_without_score_are_counted_in_the_advice(parts, good, defects, words, monkeypatch):
     product = SimpleNamespace(id="a", scored=scored_of(parts))
-    drawn = SimpleNamespace(scores=np.arange(8.0) % 2 * 9 + np.arange(8) / 10, setting_scores=np.arange(4) / 5)
+    known = {"good": np.zeros(8, bool), "defect": np.zeros(8, bool)}  # those of the sentence are others
+    drawn = SimpleNamespace(evidence=Evidence(scores=np.arange(8.0) % 2 * 9 + np.arange(8) / 10, **known))
     suggestion, sets = limit_advice._suggest(product, drawn, 10.0)
     counts = suggestion.counts
     assert sets.split(" ")[0] == str(counts.defects_total)

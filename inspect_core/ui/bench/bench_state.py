@@ -8,8 +8,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from inspect_core.datasets.dataset import CALIBRATION, TEST, TRAIN, VALIDATION
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import format_upper_bound
-from inspect_core.study.evaluation import labelled_since, select_counted, unscored_counts
 from inspect_core.study.scored_photo import ADDED, RELABELLED, UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.verdict import Limits
 
@@ -25,22 +25,20 @@ _no_scores, _no_picture = partial(np.zeros, 0), partial(np.zeros, (0, 0, 3), np.
 class BenchState:
     """All parts of the gallery under one model or preview, and the one shown.
 
-    photos: in the order of the gallery; scores: (photos,) finite, in the detector's unit; unscored: photos without one;
-    position: of the photo shown; anomaly_map: its (h, w) map, finite. limits: in force; suggested: the default ones;
-    setting_scores: of the good photos that set limits; set_on: the same where these photos are not shown; ceiling: of
-    the scores, None where they do not end; typical_score: the score at which colour begins; sentence: the limits in
+    photos: in the order of the gallery; evidence: of them, then of counted parts that are not shown, with scores in
+    the detector's unit; unscored: photos without a score; position: of the photo shown; anomaly_map: its (h, w) map,
+    finite. limits: in force; suggested: the default ones; setting_scores: of the good photos that set limits; ceiling:
+    of the scores, None where they do not end; typical_score: the score at which colour begins; sentence: the limits in
     parts; area: the smallest that counts, in pixels of the map; preview: maps and scores only: limits only set colours,
-    nothing is counted or judged. found_up_to: (photos,) up to which limit each defect is found, NaN where that is not
-    known; rejected_by_check: (photos,) rejected whatever the score, as another product; never_accepted: (photos,) not
-    accepted whatever the score, as the photo does not show all of the part or an area is of another shade; None: none
-    is. image: (H, W, 3) uint8, the original; mask, uninspected: (h, w) bool, the true defect, what is not inspected, or
-    None; check: result of the product check in words, or None; is_foreign: whether it finds another product;
-    defect_type: in words, or None; note: what the engineer must know of this view, or None; patch: (left, top, right,
-    bottom) in pixels of the original, framed on the picture, or None; mm_per_pixel: of the original, or None.
+    nothing is counted or judged. image: (H, W, 3) uint8, the original; mask, uninspected: (h, w) bool, the true defect,
+    what is not inspected, or None; check: result of the product check in words, or None; is_foreign: whether it finds
+    another product; defect_type: in words, or None; note: what the engineer must know of this view, or None; patch:
+    (left, top, right, bottom) in pixels of the original, framed on the picture, or None; mm_per_pixel: of the original,
+    or None.
     """
 
     photos: Sequence[ScoredPhoto]
-    scores: np.ndarray
+    evidence: Evidence
     position: int
     anomaly_map: np.ndarray
     limits: Limits
@@ -51,9 +49,6 @@ class BenchState:
     area: int = 1
     unscored: Sequence[UnscoredPhoto] = ()
     ceiling: float | None = None
-    found_up_to: np.ndarray | None = None
-    rejected_by_check: np.ndarray | None = None
-    never_accepted: np.ndarray | None = None
     image: np.ndarray = field(default_factory=_no_picture)
     mask: np.ndarray | None = None
     uninspected: np.ndarray | None = None
@@ -64,13 +59,18 @@ class BenchState:
     patch: tuple[int, int, int, int] | None = None
     mm_per_pixel: float | None = None
     preview: bool = False
-    set_on: Sequence[float] | None = None
+
+    @property
+    def scores(self) -> np.ndarray:
+        """(photos,) float64."""
+        return self.evidence.scores[: len(self.photos)]
 
     def validate(self) -> None:
-        """Raise ValueError for a score or map that is not finite, another shape, no such part, an area off the map."""
-        for photo, score in zip(self.photos, self.scores, strict=True):
-            if not np.isfinite(score):
-                raise ValueError(f"{photo.name} has the score {score}; leave parts without a score off the bench")
+        """Raise ValueError for fewer scores than photos, a map that is not finite, another shape, no such part, an area
+        off the map.
+        """
+        if len(self.scores) != len(self.photos):
+            raise ValueError(f"there are {len(self.scores)} scores for {len(self.photos)} photos; give one for each")
         if not np.isfinite(self.setting_scores).all():
             raise ValueError("setting_scores are not all finite; give the scores that set the limits")
         if not 0 <= self.position < len(self.photos):
@@ -94,15 +94,10 @@ class BenchState:
         not shown; own: whether the limit was set on the good parts that are counted; bounds: for every number of good
         parts rejected, the most in the long run, as the sentence prints it.
         """
-        good, defect, without, set_on, hidden = select_counted(self.photos, self.unscored, self.set_on)
-        of_good, of_defects = unscored_counts(without).values()
-        stopped, out = (
-            np.zeros(len(self.photos), bool) if flags is None else flags
-            for flags in (self.rejected_by_check, self.never_accepted)
-        )
-        hit_limits = np.full(len(self.photos), math.nan) if self.found_up_to is None else self.found_up_to
-        counted = np.where(good, "good", np.where(defect, "defect", ""))
-        rows = zip(self.photos, self.scores, counted, hit_limits, stopped, out, strict=True)
+        known, count = self.evidence, len(self.photos)
+        counted = np.where(known.good, "good", np.where(known.defect, "defect", ""))
+        columns = known.scores, counted, known.hit_limits, known.stopped, known.never_accepted
+        rows = zip(self.photos, *(column[:count] for column in columns), strict=True)
         return {
             "parts": [
                 {"name": photo.name, "kind": photo.label, "truth": _truth(photo.label), "group": photo.group,
@@ -117,11 +112,11 @@ class BenchState:
                  "set": SETS.get(photo.subset, photo.subset)}
                 for photo in self.unscored
             ],
-            "hidden": [{"score": float(score), "counted": "good"} for score in hidden],
-            "unscored_counts": {"good": asdict(of_good), "defect": asdict(of_defects)},
-            "own": set_on,
-            "relabelled": labelled_since(self.photos),
-            "bounds": list(_bounds(int(good.sum()) + len(hidden))),
+            "hidden": [{"score": float(score), "counted": "good"} for score in known.scores[count:]],
+            "unscored_counts": {"good": asdict(known.good_unscored), "defect": asdict(known.defects_unscored)},
+            "own": known.limits_set_here,
+            "relabelled": known.relabelled,
+            "bounds": list(_bounds(int(known.good.sum()))),
             "setting_scores": [float(score) for score in self.setting_scores],
             "limits": asdict(self.limits),
             "suggested": asdict(self.suggested),

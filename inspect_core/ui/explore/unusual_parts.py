@@ -7,8 +7,9 @@ from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.ui import shell
-from inspect_core.ui.session import active_values, show_on_bench
+from inspect_core.ui.session import active_values, settings_of, show_on_bench
 from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import VERDICT_PHRASES
 
 COUNT = 10
 ACROSS = 5
@@ -20,6 +21,7 @@ PUBLISHED = 0.0, 10.0
 def show_unusual_parts(product: TaughtProduct) -> None:
     """Show the ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
     live, limits = active_values(product)
+    evidence = product.evidence(live, settings_of(product).product_check(product))
     scores = product.scored.scores(**live)
     good = np.flatnonzero(product.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]
@@ -54,8 +56,8 @@ def show_unusual_parts(product: TaughtProduct) -> None:
                 else heatmap.overlay(pixels, shown, limit, typical_score=min(typical_score, limit))
             )  # fmt: skip
             st.image(picture, output_format="PNG", width="stretch", alt=f"{name}, score {score:.3g}, with its heatmap")
-            verdict = "accept" if limits is None else limits.verdict(score)
-            above = "" if verdict == "accept" else f" · above the {shell.escape(verdict)} limit"
+            verdict = "accept" if limits is None else evidence.verdict(position, limits)
+            above = "" if verdict == "accept" else f" · {VERDICT_PHRASES[verdict]}"
             st.caption(f"**{rank + 1:d}** · {shell.escape(name)} · score {score:.3g}{above}")
             if st.button("Show on Inspect", key=f"strangest-{rank}", width="stretch"):
                 show_on_bench(product, position, None)

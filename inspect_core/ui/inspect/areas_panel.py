@@ -11,6 +11,7 @@ from inspect_core.line.html_page import data_url
 from inspect_core.runtime.json_record import from_table, to_table
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.hot_spot import bright_place
+from inspect_core.scoring.verdict_rule import ACCEPTED
 from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import MALFORMED, NEVER, ignore_callback, stamp_of
@@ -99,7 +100,7 @@ def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
     scored = product.scored
     good = np.flatnonzero(scored.good_and_defect()[0])
     highest = good[np.argsort(-drawn.scores[good], kind="stable")]
-    above = int((drawn.scores[good] > drawn.limits.review).sum())
+    above = int((drawn.evidence.ranks(drawn.limits)[good] > ACCEPTED).sum())
     highest = highest[: min(max(above, FEWEST), MOST)]
     maps = scored.maps(highest, **settings_of(product).live)
     place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)

@@ -7,8 +7,6 @@ from functools import partial
 import numpy as np
 
 from inspect_core.scoring.anomaly_map import AREA, image_score
-from inspect_core.scoring.verdict_rule import Flags
-from inspect_core.study.evaluation import counts_sentence_for, found_up_to
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import BenchState
@@ -56,13 +54,18 @@ def of_preview(
     anomaly_map = run.map(position, run.live)
     is_single = len(product.scored.views) == 1
     ratio = _ratio(float(np.median(anomaly_map)), float(np.median(model.anomaly_map))) if is_single else 1.0
-    scores = model.scores * ratio
+    scores = model.evidence.scores * ratio
     scores[position] = image_score(anomaly_map, area=model.area)
     return replace(
-        model, scores=scores, anomaly_map=anomaly_map, limits=_scaled(model.limits, ratio),
-        suggested=_scaled(model.suggested, ratio), typical_score=model.typical_score * ratio, ceiling=None,
+        model,
+        evidence=model.evidence.with_scores(scores),
+        anomaly_map=anomaly_map,
+        limits=_scaled(model.limits, ratio),
+        suggested=_scaled(model.suggested, ratio),
+        typical_score=model.typical_score * ratio,
+        ceiling=None,
         note=f"Preview of {subject}. Scores and verdicts are being computed.",
-    )  # fmt: skip
+    )
 
 
 def _judged(
@@ -70,18 +73,22 @@ def _judged(
     suggested: Limits, product_check: ProductCheck | None,
 ) -> BenchState:  # fmt: skip
     """The photos under the model in force or under a preview that has scored all of them."""
-    scores, limits, hit_limits = scored.scores(**live), limits or suggested, found_up_to(scored, **live)
-    checks = [product.checked(i, product_check, ask=False) for i in range(len(scored.photos))]
-    stopped = np.array([result is not None and result.rejects for result in checks], bool)
-    never_accepted = product.never_accepted(live[AREA])
-    sentence = counts_sentence_for(scored, scores, limits, hit_limits, Flags(stopped, never_accepted))
+    evidence, limits = product.evidence(live, product_check, scored=scored), limits or suggested
     return BenchState(
-        scored.photos, scores, position, scored.map(position, **live), limits, suggested,
-        scored.typical_score(**live), sentence,
-        scored.calibration_scores(**live), live[AREA], scored.unscored,
-        scored.ceiling(**live), hit_limits, stopped, never_accepted,
-        mm_per_pixel=product.mm_per_pixel, set_on=scored.set_on,
-    )  # fmt: skip
+        photos=scored.photos,
+        evidence=evidence,
+        position=position,
+        anomaly_map=scored.map(position, **live),
+        limits=limits,
+        suggested=suggested,
+        typical_score=scored.typical_score(**live),
+        sentence=evidence.sentence(limits),
+        setting_scores=scored.calibration_scores(**live),
+        area=live[AREA],
+        unscored=scored.unscored,
+        ceiling=scored.ceiling(**live),
+        mm_per_pixel=product.mm_per_pixel,
+    )
 
 
 def verdict_of(

@@ -1,6 +1,7 @@
 """The Inspect page: the bench with its live parameters, and the sections below it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.recipe_format.fields import SCALE
-from inspect_core.study.evaluation import forecast_sentence, repeatability_counts
+from inspect_core.study.evaluation import forecast_sentence
 from inspect_core.ui import defect_naming, open_product_store, open_products, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
@@ -33,7 +34,7 @@ from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Reason
-from inspect_core.whole_part.product_check import OFF, STOP, WARN
+from inspect_core.whole_part.product_check import OFF, STOP, WARN, ProductCheck
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
@@ -80,7 +81,8 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         try:
             product_check = settings.product_check(product)
             if not photo_missing:
-                product.checked(position, product_check)  # computed for the photo shown, so that it counts
+                product.checked(position, product_check)  # its result is shown
+            _check_all(product, product_check)
             view = bench_states.of_model(product, position, settings.live, settings.limits, product_check)
             if settings.limits == view.suggested:
                 settings.limits = None
@@ -164,7 +166,7 @@ def forecast(shown: ShownPhoto) -> None:
 
 def repeatability(shown: ShownPhoto) -> None:
     """Show how many verdicts change where the same parts are photographed again."""
-    if changed := repeatability_counts(shown.product.scored, shown.view.limits, **shown.live):
+    if changed := shown.view.evidence.repeatability(shown.view.limits):
         st.caption(changed.sentence())
 
 
@@ -263,6 +265,18 @@ def _set_mode(taught_id: str, key: str) -> None:
         settings.product_check_mode = st.session_state[key]
 
 
+def _check_all(product: TaughtProduct, product_check: ProductCheck | None) -> None:
+    """Have the product check see all photos where it stops parts: those that it stops are counted."""
+    if not (waiting := product.unchecked(product_check)):
+        return
+    bar = st.progress(0.0)
+    for number, position in enumerate(waiting):
+        bar.progress(number / len(waiting), text=f"Product check: photo {number + 1} of {len(waiting)}")
+        with suppress(ImageError):  # it is told of where it is shown
+            product.checked(position, product_check)
+    bar.empty()
+
+
 def _pixels(product: TaughtProduct, position: int) -> tuple[np.ndarray, bool]:
     """The photo shown, and whether it is missing: score and map are kept, so the bench shows a blank photo."""
     try:
@@ -315,9 +329,7 @@ PANELS = (
     BenchPanel(show_choice),
     BenchPanel(each_view),
     BenchPanel(
-        lambda shown: repeat_photo_panel.show(
-            shown.product, shown.position, shown.live, shown.view.limits, busy=shown.busy
-        ),
+        lambda shown: repeat_photo_panel.show(shown.product, shown.position, shown.live, shown.view, busy=shown.busy),
         needs_photo=True,
     ),
     BenchPanel(lambda shown: alignment_panel.show(shown.product, shown.position, shown.pixels), needs_photo=True),

@@ -1,13 +1,11 @@
 """The limit that known defects suggest once an escape has a price."""
 
-from itertools import compress
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.scoring.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.scoring.counts import counts_sentence
-from inspect_core.study.evaluation import unscored_counts
+from inspect_core.study.photo_evidence import evidence_to_choose_by
 from inspect_core.ui import open_product_store, shell
 from inspect_core.ui.bench.bench_state import SETS, BenchState
 from inspect_core.ui.session import settings_at
@@ -65,24 +63,11 @@ def offer_limit(row: DeltaGenerator, product: TaughtProduct, drawn: BenchState) 
 def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[CostLimit, str]:
     """The limit, and the sets it is from: photos not used for figures, if there are any."""
     scored = product.scored
-    defect = scored.good_and_defect()[1]
-    choose = scored.of_subset("validation") & defect
-    setters = scored.setters()
-    chosen = choose if choose.any() else defect & scored.of_subset("test")
-    good_parts, defect_parts = (
-        {photo.subset for photo in compress(scored.photos, is_used)} for is_used in (setters, chosen)
-    )
-    unscored = unscored_counts([
-        photo for photo in scored.unscored if photo.subset in (good_parts if photo.label == "good" else defect_parts)
-    ])  # fmt: skip
-    groups = [photo.split_group or photo.group or photo.name for photo in scored.photos]
-    suggestion = cost_limit(
-        drawn.setting_scores, drawn.scores[chosen], escape_cost=cost,
-        good_groups=[*compress(groups, setters)], defect_groups=[*compress(groups, chosen)],
-        good_unscored=unscored["good_unscored"], defects_unscored=unscored["defects_unscored"],
-    )  # fmt: skip
-    defects = "validation defects" if choose.any() else "test defects"
-    good = " and ".join(SETS.get(part, part) for part in sorted(good_parts))
+    parts = evidence_to_choose_by(scored, drawn.evidence)
+    suggestion = cost_limit(parts, escape_cost=cost)
+    sets = {photo.subset for photo, is_good in zip(scored.photos, parts.good, strict=False) if is_good}
+    defects = "validation defects" if scored.chosen_defects().any() else "test defects"
+    good = " and ".join(SETS.get(subset, subset) for subset in sorted(sets))
     return suggestion, f"{suggestion.counts.defects_total} {defects} and {suggestion.counts.good_total} good {good}"
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import streamlit as st
 
 from inspect_core.runtime.wording import pluralise
-from inspect_core.study.evaluation import select_counted as counted_parts
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import limit_advice, relabelling
@@ -19,13 +18,12 @@ WIDTH = 112
 
 def strip(product: TaughtProduct, drawn: BenchState) -> None:
     """Shown for the suggested limits alone; a limit set by hand is the engineer's own."""
-    scored = product.scored
-    parts = counted_parts(scored.photos, scored.unscored)
+    scored, evidence = product.scored, drawn.evidence
     setters = np.flatnonzero(scored.setters())
-    known = parts.defect
+    known = evidence.defect
     if product.is_fixed or not known.any() or not len(setters) or drawn.limits != drawn.suggested:
         return
-    missed = int((drawn.scores[known] <= drawn.limits.review).sum())
+    missed = int(evidence.missed(drawn.limits).sum())
     total = int(known.sum())
     if missed <= MISSED * total:
         return

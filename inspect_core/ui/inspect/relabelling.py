@@ -28,8 +28,7 @@ def take(product: TaughtProduct, position: int, label: str) -> TaughtProduct:
     photo = product.scored.photos[position]
     if word == DEFECT and photo.original_label is not None and photo.original_label[0] not in (GOOD, UNKNOWN):
         word = photo.original_label[0]  # as it was taught
-    recipe = "" if product.recipe is None else str(product.recipe.digest)
-    log_context = {"product": product.product, "recipe": recipe, "user": shell.current_user()}
+    log_context = {"product": product.product, "recipe": product.recipe_digest, "user": shell.current_user()}
     entry = changes.relabelled(photo.name, photo.digest, photo.label, word, **log_context)
     with shell.errors_shown(LogError, OSError, begins="Could not record the label, so it stays as it was: "):
         with AuditLog.open() as log:

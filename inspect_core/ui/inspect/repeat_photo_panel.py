@@ -11,8 +11,8 @@ from inspect_core.images.tolerances import AS_TAKEN, CaptureVariation
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.ui import shell
+from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.taught_product import TaughtProduct
-from inspect_core.verdict import Limits
 
 SIDE = 480
 HELD = "again-held"
@@ -34,16 +34,16 @@ ENDS = {
 """Of each move: its words, the farthest values tried, and the step to which the last one that holds is found."""
 
 
-def show(product: TaughtProduct, position: int, live: Mapping[str, int], limits: Limits, *, busy: bool) -> None:
+def show(product: TaughtProduct, position: int, live: Mapping[str, int], drawn: BenchState, *, busy: bool) -> None:
     """Show an expander below the bench; busy: whether a job holds the network."""
     with st.expander("Simulate a repeat photo", key=f"again-{product.id}", on_change="rerun") as opened:
         if opened.open and busy:
             st.caption("Available when the job in the sidebar finishes.")
         elif opened.open:
-            _show_simulation(product, position, dict(live), limits)
+            _show_simulation(product, position, dict(live), drawn)
 
 
-def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits) -> None:
+def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int], drawn: BenchState) -> None:
     columns = st.columns(4)
     key = f"{product.id}-{position}"
     noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
@@ -57,10 +57,10 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
     picture, moved = _map(product, position, live, variation)
     before = _map(product, position, live, AS_TAKEN)[1]
     score, before = (float(image_score(anomaly_map, area=live[AREA])) for anomaly_map in (moved, before))
-    word, was = (DONE[limits.verdict(value)] for value in (score, before))
+    word, was = (_verdict(drawn, position, value) for value in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
     left.image(boxes.downscale(picture, SIDE), caption="Simulated repeat photo", width="stretch")
-    shown = heatmap.overlay(boxes.downscale(picture, SIDE), moved, limits.reject)
+    shown = heatmap.overlay(boxes.downscale(picture, SIDE), moved, drawn.limits.reject)
     middle.image(shown, caption="Heatmap", width="stretch")
     with right_side:
         st.markdown(f"**{word.capitalize()}** with score {score:.4g}; original photo: {was}, score {before:.4g}.")
@@ -72,11 +72,11 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
-        asked = (product.fit, position, live, limits)
+        asked = (product.fit, position, live, drawn.limits)
         result = st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
-                result = st.session_state[HELD] = asked, _verdict_range(product, position, live, limits, was)
+                result = st.session_state[HELD] = asked, _verdict_range(product, position, live, drawn, was)
         if result is not None and result[0] == asked:
             st.markdown(shell.escape(result[1]))
 
@@ -95,12 +95,17 @@ def _map(
         return picture, product.scored.map_from_features(features, photo.placed, **live)
 
 
-def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, was: str) -> str:
+def _verdict(drawn: BenchState, position: int, score: float) -> str:
+    """The verdict on a photo of the bench if this were its score, in words."""
+    return DONE[drawn.evidence.verdict(position, drawn.limits, score)]
+
+
+def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], drawn: BenchState, was: str) -> str:
     """Up to where the verdict stays as it is, each way by itself: "Stays accepted up to noise 4, light -9 to +9 %."""
 
     def same(name: str, value: float) -> bool:
         _, moved = _map(product, position, live, MOVES[name](value))
-        return DONE[limits.verdict(float(image_score(moved, area=live[AREA])))] == was
+        return _verdict(drawn, position, float(image_score(moved, area=live[AREA]))) == was
 
     ranges = [
         words.format(*(farthest(partial(same, name), end, step) for end in ends))

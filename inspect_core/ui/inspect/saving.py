@@ -40,7 +40,8 @@ def save_recipe(product: TaughtProduct, limits: Limits, settings: SessionSetting
                 by_hand = settings.limits is not None
                 mode = settings.product_check_mode
                 last = InForce(dict(settings.live), limits, by_hand, current.in_force.set_on, mode)
-                return replace(current, recipe=saved, product=name.strip(), in_force=last).as_saved()
+                known = {"recipe": saved, "recipe_digest": str(saved.digest), "product": name.strip()}
+                return replace(current, in_force=last, **known).as_saved()
 
             open_product_store.change(product.id, as_saved)
             try:

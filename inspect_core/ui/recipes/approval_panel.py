@@ -11,7 +11,6 @@ from inspect_core.audit.life_cycle import APPROVED, DRAFT, RETIRED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_io.recipe_difference import difference
-from inspect_core.scoring.counts import counts_sentence
 from inspect_core.ui import data_table, saved_recipes, shell
 
 ICONS = {DRAFT: ":material/edit_note:", APPROVED: ":material/verified:", RETIRED: ":material/inventory:"}
@@ -113,8 +112,9 @@ def _ask(label: str, state: str, change: Callable, recipe: Recipe, key: str, now
 
 def _confirm_figures(recipe: Recipe, key: str) -> bool:
     """The figures that are approved, and whether they are meant: poor ones are confirmed."""
-    counts, set_on_these = recipe.counts()
-    st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
+    evidence = recipe.evidence()
+    st.markdown(evidence.sentence(recipe.limits))
+    counts = evidence.counts(recipe.limits)
     without_score = counts.good_unscored.total + counts.defects_unscored.total
     error_counts = (
         (counts.defects_missed, counts.defects_inspected),

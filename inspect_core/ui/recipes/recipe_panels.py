@@ -21,7 +21,6 @@ from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
-from inspect_core.scoring.counts import counts_sentence
 from inspect_core.ui import data_table, open_product_store, open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
 from inspect_core.ui.recipes.recipe_table import RecipeSummary
@@ -117,8 +116,7 @@ def _describe(recipe: Recipe, state: str) -> None:
         name = f"{recipe.product}, {saved_recipes.versions()(str(recipe.digest))}"
         st.header(shell.escape(name), width="content", help=f"Digest {shell.escape(recipe.digest)}")
         approval_panel.badge(state)
-    counts, set_on_these = recipe.counts()
-    st.markdown(counts_sentence(counts, limit_set_on_these=set_on_these))
+    st.markdown(recipe.evidence().sentence(recipe.limits))
     live = ", ".join(f"{name} = {value}" for name, value in recipe.live_values.items())
     title = title_of(recipe.method, as_published=recipe.as_published)
     reason = f" · {shell.escape(recipe.provenance.reason)}" if recipe.provenance.reason else ""

@@ -91,7 +91,7 @@ def _state_with_sign(word: str) -> str:
 def _line(path: Path, written: int) -> RecipeSummary:
     recipe = saved_recipes.checked(path)
     spec_of(recipe.backbone.name, has_weights=False)
-    counts, _ = recipe.counts()
+    counts = recipe.evidence().counts(recipe.limits)
     missed, rejected = (
         f"{count} of {total}" if total else NOT_KNOWN
         for count, total in (

@@ -17,8 +17,9 @@ from streamlit.testing.v1 import AppTest
 
 from inspect_core.line import histogram
 from inspect_core.scoring.counts import VerdictCounts, counts_sentence
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import limit_for_overkill
-from inspect_core.study.evaluation import counts_sentence_for
+from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.ui.bench import bench, pixels
 from inspect_core.ui.bench.bench_state import BenchState
@@ -37,11 +38,16 @@ ROWS = st.lists(
 )  # fmt: skip
 
 
-def drawn(*rows: tuple, **changes) -> BenchState:
-    """Rows: (name, kind, part, group, score) of each photo."""
+def drawn(*rows: tuple, decides: dict | None = None, **changes) -> BenchState:
+    """Rows: (name, kind, part, group, score) of each photo; decides: fields of their evidence."""
     rng = np.random.default_rng(0)
     photos = [ScoredPhoto(name, name, (12, 20), kind, part, Path(), group=group) for name, kind, part, group, _ in rows]
-    return BenchState(photos, np.array([row[-1] for row in rows]), **{
+    scored = SimpleNamespace(
+        photos=photos, unscored=(), set_on=None, live={"area": 1}, size=(8, 8),
+        scores=lambda: np.array([row[-1] for row in rows], float), partly_out=lambda area: np.zeros(len(rows), bool),
+        repeat_scores=lambda: np.full(len(rows), np.nan), cached=lambda key, make: make(),
+    )  # fmt: skip
+    return BenchState(photos, replace(evidence_of(scored), **(decides or {})), **{
         "position": 0, "image": rng.integers(0, 256, (12, 20, 3), dtype=np.uint8), "limits": LIMITS,
         "anomaly_map": rng.random((8, 8), dtype=np.float32), "suggested": LIMITS, **changes,
     })  # fmt: skip
@@ -66,9 +72,7 @@ def test_counted_parts_are_test_photos_else_limit_photos() -> None:
         assert [part["counted"] for part in data["parts"]] == counted
         assert (data["own"], len(data["bounds"])) == (sets_limit, counted.count("good") + 1)
         shown = drawn(*shown_parts)
-        message = counts_sentence_for(
-            SimpleNamespace(photos=shown.photos, unscored=(), set_on=None), shown.scores, LIMITS
-        )
+        message = shown.evidence.sentence(LIMITS)
         assert misses in message
         assert ("These parts also set the limit." in message) == sets_limit
 
@@ -90,9 +94,9 @@ def test_facts_of_all_parts_and_the_shown_one_are_sent() -> None:
     rows = [("a", "unknown", "added", None, 1.0), ("b", "good", "test", None, 2.0)]
     stopped = np.array([True, False])
     data = sent(
-        *rows, check="This is another product.", is_foreign=True, patch=(2, 0, 4, 3), rejected_by_check=stopped,
-        never_accepted=~stopped, found_up_to=np.array([0.5, np.nan]), area=64, mm_per_pixel=0.05,
+        *rows, check="This is another product.", is_foreign=True, patch=(2, 0, 4, 3), area=64, mm_per_pixel=0.05,
         setting_scores=np.array([0.1, 0.7], np.float32),
+        decides={"stopped": stopped, "never_accepted": ~stopped, "hit_limits": np.array([0.5, np.nan])},
     )  # fmt: skip
     assert [(p["stopped"], p["never_accepted"], p["found_up_to"]) for p in data["parts"]] == [
         (True, False, 0.5), (False, True, None),
@@ -138,7 +142,7 @@ def test_photo_is_sent_exactly_and_a_very_large_one_reduced() -> None:
         ({"mask": np.zeros((4, 4), bool)}, r"mask is \(4, 4\), the map \(8, 8\)"),
         ({"uninspected": np.zeros((4, 4), bool)}, r"uninspected is \(4, 4\)"),
         ({"setting_scores": np.array([1.0, np.nan])}, "setting_scores"),
-        ({"scores": np.array([np.nan])}, "a has the score nan"),
+        ({"evidence": Evidence.from_scores([], [])}, "there are 0 scores for 1 photos"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(changes: dict, message: str) -> None:
