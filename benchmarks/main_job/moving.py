@@ -31,13 +31,11 @@ from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.ui import fitted_product
+from inspect_core.ui import fitted_product, transitions
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import bench_states
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from inspect_core.whole_part.product_check import OFF
 
 PREVIEWS = ("corp", "kernel_pca")
 FEATURES = (512, 1024, 2048)
@@ -122,8 +120,7 @@ def move_on_page(fitted: FittedStudy, repeats: int, *, by_hand: bool) -> dict:
     scored = part.scored
     stops = _other_stops(part.scored)
     scored._latest.clear()
-    limits = part.suggested_limits(scored.live)
-    settings = SessionSettings(scored.live, limits if by_hand else None, 0, OFF, part.in_force, part.fit, part.fitted())
+    part = replace(part, limits_by_hand=part.suggested_limits(scored.live) if by_hand else None)
     passes = []
     largest_values = scored_photos.largest_values
 
@@ -132,9 +129,10 @@ def move_on_page(fitted: FittedStudy, repeats: int, *, by_hand: bool) -> dict:
         return largest_values(maps, count)
 
     def move() -> None:
-        settings.move_live(part, {scored.views[0].live_parameter: next(stops)})
-        view = bench_states.of_model(part, 0, settings.live, settings.limits)
-        verdict = bench_states.verdict_of(part, view, settings.product_check(part), photo_missing=False)
+        nonlocal part
+        part = transitions.moved(part, {scored.views[0].live_parameter: next(stops)})
+        view = bench_states.of_model(part, 0)
+        verdict = bench_states.verdict_of(part, view, photo_missing=False)
         drawn = replace(view, image=part.pixels(0), check=verdict.product_check)
         drawn.validate()
         drawn.payload()

@@ -44,18 +44,16 @@ _DIGEST = 32
 
 @dataclass(frozen=True)
 class InForce:
-    """What a window last had in force for a product; empty before any has shown it.
+    """What is in force for a product.
 
     live: values of live parameters by name; limits: None where no photo can set them; by_hand: whether a user set
-    these; set_on: scores of the photos that set the suggested ones; product_check_mode: of the product check, "" for
-    its own.
+    these; set_on: scores of the photos that set the suggested ones.
     """
 
     live: Mapping[str, int] = field(default_factory=dict)
     limits: Limits | None = None
     by_hand: bool = False
     set_on: tuple[float, ...] = ()
-    product_check_mode: str = ""
 
     @property
     def limits_by_hand(self) -> Limits | None:

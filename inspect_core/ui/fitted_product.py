@@ -14,7 +14,6 @@ from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import InForce
 from inspect_core.ui.taught_product import TaughtProduct, new_id
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.product_check import ProductCheck
@@ -100,9 +99,9 @@ class LimitsByHand(NamedTuple):
     @classmethod
     def from_product(cls, product: TaughtProduct) -> "LimitsByHand | None":
         """Those in force for a product; None where the suggested ones are."""
-        if (limits := product.in_force.limits_by_hand) is None:
+        if (limits := product.limits_by_hand) is None:
             return None
-        live = product.live_in_force
+        live = product.live
         return cls(limits, product.suggested_limits(live), product.scored.ceiling(**live))
 
 
@@ -151,7 +150,7 @@ def refitted(
     if fitted.product_check is before.product_check:
         fitted._memo.foreign.update(before._memo.foreign)
     new = with_changes(fitted, before.scored.photos, before.scored.areas)
-    scored, last = new.scored, before.in_force
+    scored = new.scored
     most = {view.live_parameter: view.definition.max_value(view.detector) for view in scored.views} | {
         AREA: largest_area(scored.size)
     }
@@ -172,9 +171,8 @@ def refitted(
     return replace(
         new,
         notes=(*notes, *([f"{KEPT}{'; '.join(changes)}."] if changes else ())),
-        in_force=InForce(
-            dict(scored.live) | live, limits, limits is not None, product_check_mode=last.product_check_mode
-        ),
+        moved=live,
+        limits_by_hand=limits,
         defect_types=before.defect_types,
         known_cases=before.known_cases,
         mm_per_pixel=before.mm_per_pixel,

@@ -12,7 +12,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 
 import streamlit as st
 
@@ -23,7 +23,7 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.program_log import log_unexpected
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import OpenProduct, UnsavedProduct, UnsavedProductStore
+from inspect_core.study.unsaved_products import InForce, OpenProduct, UnsavedProduct, UnsavedProductStore
 from inspect_core.ui import uploads
 from inspect_core.ui.taught_product import TaughtProduct
 
@@ -108,9 +108,11 @@ class _Store:
             scored.photos,
             product.notes,
         )
-        more = product.detector_reason, scored.unscored, product.in_force, product.recipe_digest
+        live, set_on = product.live, scored.calibration_scores(**product.live)
+        in_force = InForce(live, product.limits, product.limits_by_hand is not None, tuple(map(float, set_on)))
+        more = product.detector_reason, scored.unscored, in_force, product.recipe_digest
         unsaved = UnsavedProduct(*known, *more)
-        freeze = partial(product.to_recipe, None, scored.live)
+        freeze = product.to_recipe
         self.unsaved.keep(_line(product), unsaved, freeze if make_recipe else None)
 
     def close(self, taught_id: str) -> None:

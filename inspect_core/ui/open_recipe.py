@@ -73,7 +73,7 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         )
         for part in recipe.unscored
     ]
-    return TaughtProduct(
+    product = TaughtProduct(
         recipe.product,
         scored.with_initial_live(recipe.live_values).with_unscored(unscored),
         recipe.prepare(backbone),
@@ -84,7 +84,8 @@ def product_from_recipe(recipe: Recipe) -> TaughtProduct:
         product_check=recipe.product_check,
         defect_types=recipe.defect_types,
         known_cases=recipe.known_cases,
-    ).as_saved()
+    )
+    return replace(product, saved_contents=product.contents())
 
 
 def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> TaughtProduct:
@@ -138,7 +139,8 @@ def _kept(taught_id: str, job: Job) -> str:
         "id": taught_id,
         "opened_at": unsaved.opened_at,
         "detector_reason": unsaved.detector_reason,
-        "in_force": unsaved.in_force,
+        "moved": unsaved.in_force.live,
+        "limits_by_hand": unsaved.in_force.limits_by_hand,
         "recipe_digest": unsaved.recipe_digest,
         "saved_contents": (),
     }

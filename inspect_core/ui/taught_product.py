@@ -29,7 +29,6 @@ from inspect_core.study.scored_photo import ADDED, ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import InForce
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.verdict import Limits, ProductCheckResult
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -79,8 +78,9 @@ class TaughtProduct:
     same id, and a run or job that began with one copy uses that copy to its end.
 
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
-    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; in_force:
-    what a window set last, for the next one; detector_reason: why this detector, in a sentence; refit_of: id of the
+    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; moved:
+    values of live parameters that were set, by name; limits_by_hand: that a user set, None for the suggested ones;
+    detector_reason: why this detector, in a sentence; refit_of: id of the
     product that it was taught again from; before: the product before its last refit, for `undone`; order: that it was
     taught by, with its detector, None where it was opened from a recipe; mm_per_pixel: of the photos, None when not
     known; opened_at, changed_at: when it came on the bench and when it was changed last, in seconds since 1970;
@@ -98,7 +98,8 @@ class TaughtProduct:
     product_check: ProductCheck | None = None
     defect_types: DefectTypes | None = None
     known_cases: KnownCases | None = None
-    in_force: InForce = field(default_factory=InForce)
+    moved: Mapping[str, int] = field(default_factory=dict)
+    limits_by_hand: Limits | None = None
     detector_reason: str | None = None
     refit_of: str | None = None
     before: "TaughtProduct | None" = field(default=None, repr=False)
@@ -127,9 +128,18 @@ class TaughtProduct:
         return self.study is None
 
     @property
-    def live_in_force(self) -> dict[str, int]:
-        """The live values that it was last used with, or begins with, by name."""
-        return dict(self.scored.live) | dict(self.in_force.live)
+    def live(self) -> dict[str, int]:
+        """The live values in force by name: those that were set, else what the fit begins with."""
+        return dict(self.scored.live) | dict(self.moved)
+
+    @property
+    def limits(self) -> Limits | None:
+        """The limits in force; None where there is no good photo to set them."""
+        if self.limits_by_hand is not None:
+            return self.limits_by_hand
+        with suppress(ValueError):
+            return self.suggested_limits(self.live)
+        return None
 
     def remarks(self, live: Mapping[str, int]) -> tuple[str, ...]:
         """What an engineer should know of the fit at these live values; nothing of one that is fixed."""
@@ -167,23 +177,18 @@ class TaughtProduct:
 
     def contents(self) -> tuple[object, ...]:
         """All that is in a recipe, or decides about one, and that a user may change: to be compared."""
-        last, recipe = self.in_force, self.recipe
-        mode = last.product_check_mode or (self.product_check.mode if self.product_check else OFF)
+        mode = self.product_check.mode if self.product_check else OFF
         by_user = {
             (photo.digest, photo.label)
             for photo in self.scored.photos
             if photo.subset == ADDED or photo.original_label is not None
         }
-        limits = last.limits or (recipe and recipe.limits)
         learned = self.defect_types, self.known_cases, self.mm_per_pixel
-        return self.fit, self.product, self.live_in_force, limits, mode, self.scored.areas, by_user, *learned
+        set_by_user = self.live, self.limits_by_hand, mode, self.scored.areas, by_user
+        return self.fit, self.product, *set_by_user, *learned
 
-    def as_saved(self) -> "TaughtProduct":
-        """It as the recipe that it was just saved as, or opened from, holds it."""
-        return replace(self, saved_contents=self.contents())
-
-    def to_recipe(self, limits: Limits | None, live: Mapping[str, int], **recipe_fields: Any) -> Recipe:
-        """The recipe of the product as it is; limits: None for those it began with, or its recipe's own.
+    def to_recipe(self, **recipe_fields: Any) -> Recipe:
+        """The recipe of the product as it is.
 
         recipe_fields: who, why and what else `Study.recipe` and `Recipe.with_changes` take. Raises ValueError as
         `Study.recipe`.
@@ -196,10 +201,9 @@ class TaughtProduct:
         }
         recipe_fields["mm_per_pixel"] = self.mm_per_pixel
         if self.study is None and self.recipe is not None:
-            return self.recipe.with_changes(limits=limits or self.recipe.limits, **recipe_fields)
-        foreign = self.foreign(recipe_fields["product_check"])
-        parent = self.recipe_digest or None
-        return self.own_study.recipe(limits, parent=parent, foreign=foreign, **recipe_fields, **live)
+            return self.recipe.with_changes(limits=self.limits_by_hand or self.recipe.limits, **recipe_fields)
+        recipe_fields |= {"parent": self.recipe_digest or None, "foreign": self.foreign()}
+        return self.own_study.recipe(self.limits, **recipe_fields, **self.live)
 
     def pixels(self, position: int) -> np.ndarray:
         """(H, W, 3) uint8 of one photo on the bench as placed; otherwise as `photo`."""
@@ -241,14 +245,13 @@ class TaughtProduct:
             return self.recipe.limits
         return self.scored.default_limits(**live)
 
-    def checked(
-        self, position: int, product_check: ProductCheck | None, *, ask: bool = True
-    ) -> ProductCheckResult | None:
-        """Result of the product check (the product's, in the session's mode) on one photo; None when it is None or off.
+    def checked(self, position: int, *, ask: bool = True) -> ProductCheckResult | None:
+        """Result of the product check on one photo; None when there is none or it is off.
 
         ask False: None also if the result is not known yet, since it takes a run of the network. Raises ImageError for
         a photo that can no longer be read.
         """
+        product_check = self.product_check
         if product_check is None or not product_check.is_on:
             return None
         digest, known = self.scored.photos[position].digest, self._memo.foreign
@@ -289,24 +292,25 @@ class TaughtProduct:
             known[photo.digest] = measure_quality(self.extractor.network_input(pixels, photo.placed), pixels)
         return known[photo.digest]
 
-    def evidence(
-        self, live: Mapping[str, int], product_check: ProductCheck | None, *, scored: ScoredPhotos | None = None
-    ) -> Evidence:
-        """That of its photos at these live values; product_check: in the session's mode, of what is known so far;
-        scored: the same photos under a preview.
+    def evidence(self, scored: ScoredPhotos | None = None, live: Mapping[str, int] | None = None) -> Evidence:
+        """That of its photos at the live values in force; of the product check what is known so far.
+
+        scored, live: the same photos and their values under a preview.
         """
         differ = [self._reason_to_review(position) for position in range(len(self.scored.photos))]
-        return evidence_of(scored or self.scored, differ=differ, foreign=self.foreign(product_check), **live)
+        values = self.live if live is None else live
+        return evidence_of(scored or self.scored, differ=differ, foreign=self.foreign(), **values)
 
-    def foreign(self, product_check: ProductCheck | None) -> frozenset[str]:
-        """Digests of the photos that this product check is known to stop."""
-        results = [(i, self.checked(i, product_check, ask=False)) for i in range(len(self.scored.photos))]
+    def foreign(self) -> frozenset[str]:
+        """Digests of the photos that its product check is known to stop."""
+        results = [(i, self.checked(i, ask=False)) for i in range(len(self.scored.photos))]
         return frozenset(self.scored.photos[i].digest for i, result in results if result is not None and result.rejects)
 
-    def unchecked(self, product_check: ProductCheck | None) -> list[int]:
-        """Positions of the photos of which it is not known yet whether this product check stops them; none unless
-        it stops parts.
+    def unchecked(self) -> list[int]:
+        """Positions of the photos of which it is not known yet whether the product check stops them; none unless it
+        stops parts.
         """
+        product_check = self.product_check
         if product_check is None or product_check.mode != STOP:
             return []
         fused, known, lost = product_check.fused, self._memo.foreign, self._memo.unreadable
@@ -345,7 +349,7 @@ class TaughtProduct:
 
     def values(self) -> tuple[str, ...]:
         """The parameters in force, each with its symbol: those fitted, then the live ones."""
-        live = {name: value for name, value in self.in_force.live.items() if name in CONTROLS}
+        live = {name: value for name, value in self.live.items() if name in CONTROLS}
         return tuple(describe({name: value}) for name, value in {**self.fitted(), **live}.items())
 
     def defect_areas(self) -> np.ndarray:
@@ -368,7 +372,7 @@ class TaughtProduct:
         area = None if self.study is None else self.study.order.area
         usual = {view.live_parameter: view.start for view in self.scored.views}
         usual[AREA] = default_area(self.scored.size) if area is None else area
-        return {name: value for name, value in self.in_force.live.items() if usual.get(name) != value}
+        return {name: value for name, value in self.moved.items() if usual.get(name) != value}
 
     @property
     def relabelled(self) -> dict[str, str]:

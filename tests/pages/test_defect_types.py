@@ -194,14 +194,12 @@ def on_page_and_line(part, recipe):
     answers = []
     for position, photo in enumerate(part.scored.photos):
         ours = inspect(read(photo.path).pixels, recipe, backbone=part.extractor.backbone)
-        view = bench_states.of_model(now(part), position, dict(recipe.live_values), recipe.limits)
-        page = bench_states.verdict_of(now(part), view, recipe.product_check, photo_missing=False)
+        view = bench_states.of_model(now(part), position)
+        page = bench_states.verdict_of(now(part), view, photo_missing=False)
         assert np.array_equal(page.anomaly_map, ours.anomaly_map)
         names = {field.name for field in fields(ours)} - {"anomaly_map", "placement", "left_out"}
         assert [getattr(page, name) for name in names] == [getattr(ours, name) for name in names], photo.name
-        preview = bench_states.verdict_of(
-            now(part), replace(view, preview=True), recipe.product_check, photo_missing=False
-        )
+        preview = bench_states.verdict_of(now(part), replace(view, preview=True), photo_missing=False)
         assert (preview.verdict, preview.defect_type, preview.of_unknown_type) == (ours.verdict, None, False)
         answers.append(ours)
     return answers

@@ -16,7 +16,7 @@ from inspect_core.ui import open_product_store, result_cache, shell, taught_prod
 from inspect_core.ui.explore import explore_jobs, patch_map, unusual_parts, variance_panels
 from inspect_core.ui.explore.explore_jobs import MapRequest
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, wait_for_job, words
+from tests.pages.waiting import finish, limit_by_hand, press, wait_for_job, words
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGE = "pages/explore.py"
@@ -62,7 +62,7 @@ def test_click_on_the_patch_map_leads_to_the_photo_and_patch(open_app, in_the_ha
         choose(app, "map_colour", colour)
         assert charts(app) == 1
     assert "Ringed: 200 above the review limit" not in words(app)
-    app.session_state[f"settings-{part.id}"].limits = Limits(0.0, 0.0)
+    limit_by_hand(part, Limits(0.0, 0.0))
     app.run()
     assert charts(app) == 1
     assert "Ringed: 200 above the review limit" in words(app)

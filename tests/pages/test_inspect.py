@@ -10,7 +10,7 @@ from inspect_core.images.photo_reader import read
 from inspect_core.ui import crops, fitted_product, open_product_store, shell, taught_product, teaching_job
 from inspect_core.ui.inspect import saving
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, press, save_recipe, words
+from tests.pages.waiting import finish, limit_by_hand, press, save_recipe, words
 
 
 def test_an_empty_app_teaches_the_sample_by_itself(open_app, monkeypatch):
@@ -33,8 +33,8 @@ def test_without_samples_it_says_what_to_do(open_app, no_first_start):
 def test_the_taught_part_lies_on_the_bench(open_app, in_the_hand):
     app = open_app()
     settings = app.session_state[f"settings-{in_the_hand.id}"]
-    assert settings.limits is None
-    scores = in_the_hand.scored.scores(**settings.live)
+    assert in_the_hand.limits_by_hand is None
+    scores = in_the_hand.scored.scores(**in_the_hand.live)
     assert settings.position == int(scores.argmax())
     assert app.segmented_control(key=f"guard-{in_the_hand.id}").value == "warn"
 
@@ -79,7 +79,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live_values)
     assert recipe.product_check.limit == in_the_hand.product_check.limit
     assert open_product_store.find(in_the_hand.id).recipe.digest == recipe.digest
-    app.session_state[f"settings-{in_the_hand.id}"].limits = Limits(1.0, 2.0)
+    limit_by_hand(in_the_hand, Limits(1.0, 2.0))
     save_recipe(app, reason="new lamp")
     with AuditLog.open() as log:
         first, second = log.entries(kind=LIMITS_CHANGED)
@@ -144,14 +144,14 @@ def test_other_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
     changed = open_product_store.find(in_the_hand.id)
     *others, added = range(len(changed.scored.photos))
     assert changed.scored.photos[added].name == "x.jpg"
-    known = [changed.checked(position, changed.product_check, ask=False) for position in others]
+    known = [changed.checked(position, ask=False) for position in others]
     assert not any(check.is_foreign for check in known if check is not None)
-    assert "does not look like" in changed.checked(added, changed.product_check, ask=False).sentence
+    assert "does not look like" in changed.checked(added, ask=False).sentence
     study = changed.study.with_parameters({}).fit()
     refitted = fitted_product.refitted(
         changed, fitted_product.product_from_study("x", study, (), changed.product_check), {}
     )
-    assert refitted.checked(added, changed.product_check, ask=False).is_foreign, "the check is the same one"
+    assert refitted.checked(added, ask=False).is_foreign, "the check is the same one"
 
 
 def test_a_photo_that_is_gone_is_named_and_the_bench_goes_on(open_app, in_the_hand, monkeypatch):
@@ -193,8 +193,8 @@ def test_a_full_disk_costs_no_answer(in_the_hand, monkeypatch):
 
 def test_escapes_show_the_good_photos_that_hold_the_limit(open_app, in_the_hand, monkeypatch):
     app = open_app()
-    scored, settings = in_the_hand.scored, app.session_state[f"settings-{in_the_hand.id}"]
-    limits = in_the_hand.suggested_limits(settings.live)
+    scored = in_the_hand.scored
+    limits = in_the_hand.suggested_limits(in_the_hand.live)
     known = scored.good_and_defect()[1]
     missed = int((scored.scores()[known] <= limits.review).sum())
     high = Limits(float(scored.scores().max()) + 1, float(scored.scores().max()) + 2)
@@ -212,7 +212,7 @@ def test_escapes_show_the_good_photos_that_hold_the_limit(open_app, in_the_hand,
     assert not app.exception
     assert orders[0].photos.left_out == (scored.photos[strangest].name,)
     assert (orders[0].method, orders[0].parameters) == ("mahalanobis", in_the_hand.study.order.parameters)
-    settings.limits = Limits(1.0, 2.0)
+    limit_by_hand(in_the_hand, Limits(1.0, 2.0))
     assert headline not in [element.label for element in app.run().expander]
 
 

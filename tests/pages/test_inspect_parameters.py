@@ -16,7 +16,7 @@ from inspect_core.ui import fitted_product, open_product_store, previews, taught
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
-from tests.pages.waiting import press, save_recipe, sent_back, sign, slider, wait_until
+from tests.pages.waiting import latest, limit_by_hand, press, save_recipe, sent_back, sign, slider, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
     assert [element.label for element in app.select_slider] == ["Surfaces (m)", "Minimum area (N)"]
     slider(app, "m", open_product).set_value(5).run()
     assert not app.exception
-    assert settings(app, open_product).live == open_product.scored.live | {"m": 5}
+    assert latest(open_product).live == open_product.scored.live | {"m": 5}
     assert "Current: 5" in captions(app)
 
 
@@ -152,8 +152,8 @@ def test_a_move_computes_each_score_once(open_app, flange, fresh_process_state, 
     photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
     added = open_product_store.add(part, read(photo))
     app = open_app("pages/inspect.py")
-    before = added.suggested_limits(settings(app, part).live)
-    settings(app, part).limits = Limits(before.review * 1.5, before.reject * 2)
+    before = added.suggested_limits(latest(part).live)
+    limit_by_hand(part, Limits(before.review * 1.5, before.reject * 2))
     stop, ranked, largest = added.scored.stops("k")[1], [], scored_photos.largest_values
     monkeypatch.setattr(
         scored_photos, "largest_values", lambda maps, count: ranked.append(len(maps)) or largest(maps, count)
@@ -165,14 +165,14 @@ def test_a_move_computes_each_score_once(open_app, flange, fresh_process_state, 
     assert ranked == [len(added.scored.photos), *([repeats] if repeats else [])]
     after = part.study.default_limits(k=stop)
     assert added.suggested_limits({"k": stop}) == after
-    assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
+    assert latest(part).limits_by_hand.reject == pytest.approx(2 * after.reject)
 
     ranked.clear()
     slider(app, "area", part).set_value(1).run()
     assert not app.exception
     assert ranked == [], "a move of the smallest area makes no map"
     after = part.study.default_limits(k=stop, area=1)
-    assert settings(app, part).limits.reject == pytest.approx(2 * after.reject)
+    assert latest(part).limits_by_hand.reject == pytest.approx(2 * after.reject)
 
 
 def test_corp_shows_its_values(open_app, corp_in_hand):
@@ -187,7 +187,7 @@ def test_a_move_of_q_is_instant_and_in_force(open_app, corp_in_hand):
     app = open_app("pages/inspect.py")
     slider(app, "q", corp_in_hand).set_value(5).run()
     assert not app.exception
-    assert settings(app, corp_in_hand).live == corp_in_hand.scored.live | {"q": 5}
+    assert latest(corp_in_hand).live == corp_in_hand.scored.live | {"q": 5}
     assert slider(app, "q", corp_in_hand).value == 5
     assert settings(app, corp_in_hand).preview is None
     assert sent_back(app) == []
@@ -211,7 +211,7 @@ def test_a_move_of_gamma_previews_then_fits_and_is_undone(open_app, corp_in_hand
     assert "Expected among the next 100 good parts" in captions(app)
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
     assert open_product_store.find(corp_in_hand.id).scored is before
-    assert settings(app, corp_in_hand).live == corp_in_hand.scored.live
+    assert latest(corp_in_hand).live == corp_in_hand.scored.live
     assert f"save-{corp_in_hand.id}" not in [button.key for button in app.button], "a preview is not to be saved"
 
     fit_of_all.set()
@@ -236,7 +236,7 @@ def test_a_move_of_gamma_previews_then_fits_and_is_undone(open_app, corp_in_hand
     assert not app.exception
     assert slider(app, "gamma", corp_in_hand).value == corp_in_hand.fitted()["gamma"]
     assert settings(app, corp_in_hand).preview is None
-    assert drawn[-1].scores.tobytes() == before.scores().tobytes(), "to the bit"
+    assert drawn[-1].scores.tolist() == before.scores().tolist(), "to the bit"
     assert "· fitted" not in captions(app)
 
 
@@ -250,8 +250,8 @@ def test_a_second_window_takes_on_what_is_fitted(open_app, corp_in_hand, drawn):
     assert slider(second, "gamma", corp_in_hand).value == stronger
     assert settings(second, corp_in_hand).preview is None, "it asks for no preview of what was before"
     fitted = open_product_store.find(corp_in_hand.id)
-    assert drawn[-1].scores.tobytes() == fitted.scored.scores().tobytes()
-    assert settings(second, corp_in_hand).live == fitted.scored.live
+    assert drawn[-1].scores.tolist() == fitted.scored.scores().tolist()
+    assert latest(corp_in_hand).live == fitted.scored.live
 
 
 def test_an_old_value_sent_once_more_moves_nothing_back(open_app, corp_in_hand):
@@ -304,7 +304,7 @@ def test_limits_set_in_a_preview_are_its_own_and_go_along(open_app, corp_in_hand
     run.limits = Limits(suggested.review / 2, suggested.reject / 2)
     app.run()
     assert drawn[-1].limits == run.limits
-    assert settings(app, corp_in_hand).limits is None, "those of the model in force stay"
+    assert latest(corp_in_hand).limits_by_hand is None, "those of the model in force stay"
     fit_of_all.set()
     preview_done(app, corp_in_hand)
     app.run()
@@ -352,18 +352,18 @@ def test_a_refit_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in
     stop = corp_in_hand.scored.stops("q")[4]
     slider(app, "q", corp_in_hand).set_value(stop).run()
     slider(app, "area", corp_in_hand).set_value(1).run()
-    live = settings(app, corp_in_hand).live
+    live = latest(corp_in_hand).live
     suggested = corp_in_hand.suggested_limits(live)
-    settings(app, corp_in_hand).limits = Limits(1.5 * suggested.review, 2 * suggested.reject)
+    limit_by_hand(corp_in_hand, Limits(1.5 * suggested.review, 2 * suggested.reject))
     app.run()
     slider(app, "gamma", corp_in_hand).set_value(previews_options(corp_in_hand)[-1]).run()
     run = preview_done(app, corp_in_hand)
     assert run.live["q"] == stop
     app.run()
     fitted = open_product_store.find(corp_in_hand.id)
-    assert settings(app, fitted).live == {"q": stop, "area": 1}
-    now = fitted.suggested_limits(settings(app, fitted).live)
-    assert settings(app, fitted).limits.reject == pytest.approx(2 * now.reject)
+    assert latest(fitted).live == {"q": stop, "area": 1}
+    now = fitted.suggested_limits(latest(fitted).live)
+    assert latest(fitted).limits_by_hand.reject == pytest.approx(2 * now.reject)
     (note,) = (note for note in fitted.notes if note.startswith(fitted_product.KEPT))
     assert f"q {stop}; area 1; limits" in note
     assert "became" in note
@@ -404,6 +404,6 @@ def test_explained_variance_is_typed_and_q_follows(open_app, corp_in_hand):
     q = view.stops[6]
     typed().set_value((shares[q] + shares[view.stops[7]]) / 2 - 0.01).run()
     assert not app.exception
-    assert settings(app, corp_in_hand).live["q"] == q
+    assert latest(corp_in_hand).live["q"] == q
     assert slider(app, "q", corp_in_hand).value == q
     assert typed().value == pytest.approx(shares[q], abs=0.01), "it shows the share of the value in force"

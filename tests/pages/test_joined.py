@@ -14,7 +14,18 @@ from inspect_core.tuning import tsne
 from inspect_core.ui import open_product_store
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.verdict import Limits
-from tests.pages.waiting import finish, open_recipe, press, save_recipe, sign, slider, wait_until, words
+from tests.pages.waiting import (
+    finish,
+    latest,
+    limit_by_hand,
+    open_recipe,
+    press,
+    save_recipe,
+    sign,
+    slider,
+    wait_until,
+    words,
+)
 
 PAGE = "pages/inspect.py"
 
@@ -48,13 +59,13 @@ def scores(drawn) -> list[float]:
 
 def test_k_m_and_area_move_scores_and_hidden_defects_count(open_app, curved, drawn):
     app = open_app(PAGE)
-    assert settings(app, curved).limits is None, "an escape's price alone sets nothing"
+    assert latest(curved).limits_by_hand is None, "an escape's price alone sets nothing"
     suggested = next(element.value for element in app.markdown if "has the lowest cost" in element.value)
     press(app, f"use_cost-{curved.id}")
-    limits = settings(app, curved).limits
+    limits = latest(curved).limits_by_hand
     assert limits.review == limits.reject
     assert f"**{limits.reject:.4g}**" in suggested
-    settings(app, curved).limits = None
+    limit_by_hand(curved, None)
     app.run()
 
     assert [sign(element) for element in app.select_slider] == ["k", "m", "N"]
@@ -63,7 +74,7 @@ def test_k_m_and_area_move_scores_and_hidden_defects_count(open_app, curved, dra
         before = scores(drawn)
         move(app, curved, name, value)
         live[name] = value
-        assert settings(app, curved).live == live
+        assert latest(curved).live == live
         assert scores(drawn) != before
         assert scores(drawn) == curved.study.scores(**live).tolist()
         assert drawn[-1].limits == curved.study.default_limits(**live)
@@ -90,7 +101,7 @@ def test_the_smallest_area_decides_what_is_rejected_at_one_limit(open_app, curve
     assert 1 < np.count_nonzero(anomaly_map > limit) < largest
     for area, rejected in ((1, True), (largest, False), (1, True)):
         move(app, curved, "area", area)
-        settings(app, curved).limits = Limits(limit, limit)
+        limit_by_hand(curved, Limits(limit, limit))
         app.run()
         shown = drawn[-1]
         assert shown.limits.reject == limit
@@ -129,7 +140,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
     fitted = open_product_store.find(flexible.id)
     assert fitted is not flexible
     assert fitted.scored.views[1].detector.feature_map.gamma == gamma
-    assert settings(app, fitted).live["k"] == 3
+    assert latest(fitted).live["k"] == 3
     assert scores(drawn) == fitted.study.scores(k=3).tolist()
 
 

@@ -27,9 +27,20 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import NO_ALIGNMENT
-from inspect_core.ui import fitted_product, open_product_store, server, shell, teaching_job
+from inspect_core.ui import fitted_product, open_product_store, server, shell, teaching_job, transitions
 from inspect_core.verdict import Limits
-from tests.pages.waiting import another, finish, press, save_recipe, slider, wait_for_job, wait_until, words
+from tests.pages.waiting import (
+    another,
+    finish,
+    latest,
+    limit_by_hand,
+    press,
+    save_recipe,
+    slider,
+    wait_for_job,
+    wait_until,
+    words,
+)
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
 CORNER = InspectionAreas((InspectionArea("ignore", ((0.0, 0.0), (0.1, 0.0), (0.1, 0.1))),))
@@ -317,19 +328,18 @@ def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder,
     stop = part.scored.stops("k")[2]
     slider(app, "k", part).set_value(stop).run()
     slider(app, "area", part).set_value(1).run()
-    settings = app.session_state[f"settings-{part.id}"]
-    settings.limits = limits = Limits(7.0, 9.0)
+    limit_by_hand(part, limits := Limits(7.0, 9.0))
     app.run()
     before = open_product_store.find(part.id)
-    shown, scores = before.scored.photos, before.scored.scores(**settings.live).tolist()
+    shown, scores = before.scored.photos, before.scored.scores(**before.live).tolist()
 
     restart()
     app = finish(open_app("pages/inspect.py"))
-    reopened, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
-    assert settings.live == {"k": stop, "area": 1}
-    assert settings.limits == limits
+    reopened = latest(part)
+    assert reopened.live == {"k": stop, "area": 1}
+    assert reopened.limits_by_hand == limits
     assert [photo.digest for photo in reopened.scored.photos] == [photo.digest for photo in shown]
-    assert reopened.scored.scores(**settings.live).tolist() == scores
+    assert reopened.scored.scores(**reopened.live).tolist() == scores
     assert {photo.subset for photo in reopened.scored.photos} == {"calibration", "test", "added"}
     slider(app, "k", part).set_value(part.scored.stops("k")[0]).run()
     assert not app.exception
@@ -356,12 +366,13 @@ def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, f
     open_product_store.put(part)
     app = open_app("pages/inspect.py")
     slider(app, "k", part).set_value(stop := part.scored.stops("k")[2]).run()
-    limits, set_on = open_product_store.find(part.id).in_force.limits, open_product_store.find(part.id).in_force.set_on
+    moved = latest(part)
+    limits, set_on = moved.limits, moved.scored.calibration_scores(**moved.live)
     photos.rename(tmp_path / "elsewhere")
     restart()
     app = finish(open_app("pages/inspect.py"))
-    reopened, settings = open_product_store.find(part.id), app.session_state[f"settings-{part.id}"]
-    assert (settings.live["k"], settings.limits, reopened.suggested_limits(settings.live)) == (stop, None, limits)
+    reopened = latest(part)
+    assert (reopened.live["k"], reopened.limits_by_hand, reopened.limits) == (stop, None, limits)
     assert reopened.scored.calibration_scores().tolist() == pytest.approx(list(set_on))
     assert "fixed" in " ".join(reopened.notes)
     assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]
@@ -384,7 +395,7 @@ def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, t
     finish(press(app.run(), f"relabelled-{part.id}"))
     new = open_product_store.find(app.session_state["in_hand"])
     assert new.id != part.id
-    assert app.session_state[f"settings-{new.id}"].live["k"] == stop
+    assert latest(new).live["k"] == stop
     assert [photo.name for photo in new.scored.photos if photo.subset == "added"] == ["added.png"]
     assert f"k {stop}" in next(note for note in new.notes if note.startswith(fitted_product.KEPT))
 
@@ -435,7 +446,8 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, flange, folder, mo
 def test_saved_products_leave_memory_first(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(open_product_store, "SIZE", 2)
     unsaved_id = open_product_store.put(another(flange))
-    saved = replace(another(flange), recipe=replace(flange.study.recipe(), digest="0" * 64)).as_saved()
+    part = another(flange)
+    saved = transitions.saved(part, replace(flange.study.recipe(product="flange"), digest="0" * 64), part)
     open_product_store.put(saved)
     last = open_product_store.put(another(flange))
     assert [open_product_store.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]

@@ -11,12 +11,12 @@ import pytest
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.study.photo_evidence import evidence_of
-from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, uploads
+from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, transitions, uploads
 from inspect_core.ui.inspect import bench_states
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.ui.teach import teach_panels
 from inspect_core.verdict import Limits
-from tests.pages.waiting import another, press, save_recipe, slider, wait_for_job, words
+from tests.pages.waiting import another, latest, limit_by_hand, press, save_recipe, slider, wait_for_job, words
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_product_in_use_stays_and_none_replaces_it_unasked(open_app, flange, in_
         open_product_store.put(another(flange))
         app.run()
     assert "is no longer in memory" not in words(app)
-    assert app.session_state[f"settings-{in_the_hand.id}"].live == in_the_hand.scored.live
+    assert latest(in_the_hand).live == in_the_hand.scored.live
 
     last = [open_product_store.put(another(flange)) for _ in range(open_product_store.SIZE)][-1]
     for page in ("inspect", "explore", "defect_types"):
@@ -130,8 +130,8 @@ def test_product_in_use_stays_and_none_replaces_it_unasked(open_app, flange, in_
     assert "is no longer loaded" not in words(app)
 
 
-def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_hand, drawn, workspace):
-    assert not in_the_hand.checked(0, in_the_hand.product_check).is_foreign
+def test_the_mode_of_the_product_check_is_that_of_all_windows(open_app, in_the_hand, drawn, workspace):
+    assert not in_the_hand.checked(0).is_foreign
     strict = open_product_store.change(
         in_the_hand.id, lambda product: replace(product, product_check=replace(product.product_check, limit=-1.0))
     )
@@ -140,13 +140,15 @@ def test_each_session_has_its_own_mode_of_the_product_check(open_app, in_the_han
     assert drawn[-1].evidence.stopped[drawn[-1].position]
     assert "rejects it" in drawn[-1].check
     there.run()
-    assert not drawn[-1].evidence.stopped[drawn[-1].position]
-    assert "do not rely on the verdict" in drawn[-1].check
-    assert there.segmented_control(key=f"guard-{strict.id}").value == "warn"
+    assert "rejects it" in drawn[-1].check
+    assert there.segmented_control(key=f"guard-{strict.id}").value == "stop"
     save_recipe(there)
-    save_recipe(here)
-    saved = [load(workspace / "recipes" / name).product_check.mode for name in ("flange.zip", "flange-2.zip")]
-    assert saved == ["warn", "stop"]
+    assert load(workspace / "recipes/flange.zip").product_check.mode == "stop"
+    there.segmented_control(key=f"guard-{strict.id}").set_value("warn").run()
+    assert not drawn[-1].evidence.stopped.any()
+    assert "do not rely on the verdict" in drawn[-1].check
+    assert "changed since draft 1" in words(there.run())
+    assert here.run().segmented_control(key=f"guard-{strict.id}").value == "warn"
 
 
 def test_what_one_window_sets_appears_in_the_other(open_app, in_the_hand, drawn):
@@ -156,7 +158,7 @@ def test_what_one_window_sets_appears_in_the_other(open_app, in_the_hand, drawn)
     there.run()
     assert slider(there, "k", in_the_hand).value == stops[2]
     limits = Limits(7.0, 9.0)
-    there.session_state[f"settings-{in_the_hand.id}"].limits = limits
+    limit_by_hand(in_the_hand, limits)
     there.run()
     here.run()
     assert drawn[-1].limits == limits
@@ -218,9 +220,9 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
 
     def draw(number: int) -> None:
         part = open_product_store.find(in_the_hand.id)
-        live = part.scored.live | {"k": part.scored.stops("k")[number % 8]}
-        scores = part.scored.scores(**live)
-        view = bench_states.of_model(part, len(part.scored.photos) - 1, live, None)
+        part = transitions.moved(part, {"k": part.scored.stops("k")[number % 8]})
+        scores = part.scored.scores(**(live := part.live))
+        view = bench_states.of_model(part, len(part.scored.photos) - 1)
         assert len(part.scored.photos) == len(part.thumbnails) == len(scores) == len(view.scores)
         assert np.array_equal(scores, part.scored.scores(**live)), "scores are those of the live value asked for"
 

@@ -6,8 +6,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from inspect_core.ui import shell, taught_product
+from inspect_core.ui import open_product_store, shell, taught_product
 from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.verdict import Limits
 
 
 def wait_until(done: Callable[[], object], seconds: float = 120) -> None:
@@ -82,6 +83,16 @@ def words(app) -> str:
     """All that the page says outside its widgets and tables."""
     kinds = (app.markdown, app.caption, app.header, app.info, app.warning, app.error, app.success, app.toast)
     return " ".join(element.value for elements in kinds for element in elements)
+
+
+def latest(part: TaughtProduct) -> TaughtProduct:
+    """The product as it is now, in all windows."""
+    return open_product_store.find(part.id)
+
+
+def limit_by_hand(part: TaughtProduct, limits: Limits | None) -> None:
+    """Limits set as on the bench, in any window; None for the suggested ones."""
+    open_product_store.change(part.id, lambda product: replace(product, limits_by_hand=limits))
 
 
 def another(part: TaughtProduct) -> TaughtProduct:

@@ -12,9 +12,8 @@ from inspect_core.verdict import Limits
 
 
 @pytest.fixture
-def offered(monkeypatch):
+def offered():
     """offered(limit) is the offer for 30 good parts, of which 8 light up in a corner, and 5 defects in the middle."""
-    monkeypatch.setattr(areas_panel, "settings_of", lambda product: SimpleNamespace(live={}))
     grids = np.random.default_rng(0).gamma(9, 0.3, (35, 32, 32)).astype(np.float32)
     grids[:8, 1:3, 28:30] += np.arange(20, 12, -1, dtype=np.float32)[:, None, None]
     grids[30:, 15:18, 15:18] += 40
@@ -25,7 +24,7 @@ def offered(monkeypatch):
     def offer(limit: float):
         evidence = Evidence(scores=scores, good=good, defect=~good)
         drawn = SimpleNamespace(scores=scores, evidence=evidence, limits=Limits(limit, limit), area=30)
-        return areas_panel._bright_place(SimpleNamespace(scored=scored), drawn)
+        return areas_panel._bright_place(SimpleNamespace(scored=scored, live={}), drawn)
 
     offer.of_good = np.sort(scores[good])
     return offer

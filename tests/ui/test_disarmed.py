@@ -65,7 +65,7 @@ OURS = {
     "history/selection": {"local(last.moment)"},
     "inspect/live_parameters": {
         "CONTROLS[name].label", "control.label", "control.effect", "control.tooltip", "_percent", "figure_of",
-        "settings.live[name]", "stop",
+        "product.live[name]", "stop",
     },
     "inspect/known_cases_panel": {"defect_types.count(defect_type)"},
     "inspect/limit_advice": {

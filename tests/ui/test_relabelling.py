@@ -9,7 +9,7 @@ from inspect_core.ui.inspect import relabelling
 
 def test_a_label_that_the_log_refused_changes_nothing(monkeypatch):
     photo = SimpleNamespace(name="a.png", digest="0" * 64, label="good", original_label=None)
-    product = SimpleNamespace(id="1", product="tile", recipe=None, scored=SimpleNamespace(photos=[photo]))
+    product = SimpleNamespace(id="1", product="tile", recipe_digest="", scored=SimpleNamespace(photos=[photo]))
     changed = []
     monkeypatch.setattr(
         relabelling.open_product_store, "change", lambda *change: changed.append(change) or "relabelled"

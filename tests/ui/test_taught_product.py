@@ -30,12 +30,10 @@ class CountingStudy:
 def test_the_range_of_the_good_photos_is_found_once(monkeypatch):
     study = CountingStudy()
     names = study.photo_features.notes.quality
-    scored = SimpleNamespace(
-        photos=[SimpleNamespace(name=name, digest=name) for name in names], partly_out=lambda area: np.arange(11) == 3
-    )
+    scored = SimpleNamespace(photos=[SimpleNamespace(name=name, digest=name) for name in names], live={"area": 1})
     product = TaughtProduct("plate", scored, None, study=study)
     monkeypatch.setattr(taught_product, "evidence_of", lambda scored, **known: known)
     for area in (1, 2, 3):
-        known = product.evidence({"area": area}, None)
+        known = product.evidence(live={"area": area})
         assert [position for position, words in enumerate(known["differ"]) if words] == [10]
     assert study.asked == 1

@@ -12,7 +12,6 @@ from inspect_core.images.png import png_of
 from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import crops, defect_labels, open_product_store, shell
 from inspect_core.ui.defect_types import training_job
-from inspect_core.ui.session import active_values
 from inspect_core.ui.taught_product import TaughtProduct
 
 ON_A_PAGE = 18
@@ -59,13 +58,13 @@ def gallery(product: TaughtProduct, by_region: bool) -> None:
 
 def crop_of(product: TaughtProduct, position: int) -> Box | None:
     """The region a photo is learned from: the largest above the limit, else of its mask; None for neither."""
-    live, limits = active_values(product)
+    live, limits = product.live, product.limits
     box = crops.found_box(product, position, live, limits) if limits is not None else None
     return box or crops.true_box(product, position)
 
 
 def _candidates(product: TaughtProduct, labels: dict[int, str]) -> list[int]:
-    live, limits = active_values(product)
+    live, limits = product.live, product.limits
     scores = product.scored.scores(**live)
     photos = product.scored.photos
     above = scores > (limits.review if limits is not None else np.inf)

@@ -11,7 +11,6 @@ from inspect_core.ui.data_table import DataColumn
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingConfig
 from inspect_core.ui.defect_types.training_results import PARENTS
-from inspect_core.ui.session import active_values
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.training_crops import (
     ENOUGH,
@@ -155,7 +154,7 @@ def _learnable(product: TaughtProduct, groups: dict[str, str]) -> dict[int, str]
 def _examples(product: TaughtProduct, by_region: bool, labels: dict[int, str]) -> tuple[TrainingCrop, ...]:
     if not by_region:
         return examples_of(labels, by_region=False, boxes={}, true={})
-    live, limits = active_values(product)
+    live, limits = product.live, product.limits
     true = {position: crops.true_boxes(product, position) for position in labels}
     examples = {}
     if limits is not None:

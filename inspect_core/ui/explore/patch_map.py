@@ -18,7 +18,7 @@ from inspect_core.tuning import scatter_points as explore
 from inspect_core.ui import charts, open_product_store, result_cache, shell
 from inspect_core.ui.explore import explore_jobs, variance_panels
 from inspect_core.ui.explore.explore_jobs import MapRequest, ScatterMap
-from inspect_core.ui.session import active_values, show_on_bench
+from inspect_core.ui.session import show_on_bench
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
@@ -36,7 +36,7 @@ def patch_map(product: TaughtProduct) -> None:
     if not product.scored.photos:
         st.info("No photos yet. Photos you add on Inspect appear here.")
         return
-    live, limits = active_values(product)
+    live, limits = product.live, product.limits
     order, colour = _choose(product)
     key = map_key(product, order, live)
     drawn = result_cache.result_or_button(

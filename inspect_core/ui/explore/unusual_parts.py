@@ -7,7 +7,7 @@ from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.ui import shell
-from inspect_core.ui.session import active_values, settings_of, show_on_bench
+from inspect_core.ui.session import show_on_bench
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import VERDICT_PHRASES
 
@@ -20,8 +20,8 @@ PUBLISHED = 0.0, 10.0
 
 def show_unusual_parts(product: TaughtProduct) -> None:
     """Show the ten good parts of highest score with their heatmaps, in Loupe's colours or in those of the papers."""
-    live, limits = active_values(product)
-    evidence = product.evidence(live, settings_of(product).product_check(product))
+    live, limits = product.live, product.limits
+    evidence = product.evidence()
     scores = product.scored.scores(**live)
     good = np.flatnonzero(product.scored.good_and_defect()[0])
     ranked = good[np.argsort(-scores[good], kind="stable")][:COUNT]

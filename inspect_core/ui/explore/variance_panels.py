@@ -16,7 +16,6 @@ from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.ui import charts, result_cache, shell
 from inspect_core.ui.explore import explore_jobs
-from inspect_core.ui.session import active_values
 from inspect_core.ui.taught_product import TaughtProduct
 
 METRIC_HELP = {
@@ -49,7 +48,7 @@ def chosen_view(product: TaughtProduct) -> int:
 def variance(product: TaughtProduct) -> None:
     """Show where the variance of good patches goes: eigenvalues, and the remaining rank at every place."""
     position = chosen_view(product)
-    live = active_values(product)[0]
+    live = product.live
     view = product.scored.views[position]
     if view.variances is not None:
         _one_spectrum(view, view.variances, live[view.live_parameter])
@@ -137,7 +136,7 @@ def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> Non
 
 def sensitivity(product: TaughtProduct) -> None:
     """Show how the figures change with a parameter, with the value in force marked; useful also without defects."""
-    live, _ = active_values(product)
+    live = product.live
     at_once = [view.live_parameter for view in product.scored.views if view.live_parameter]
     offered = [*at_once, *product.fitted()]
     if not offered:

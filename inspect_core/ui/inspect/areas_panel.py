@@ -47,7 +47,7 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
         rows = drawn["areas"]
         areas = from_table(InspectionAreas, {"areas": rows, "reference": reference}) if rows else None
         if areas is not None:
-            areas.check(scored.size, alignment, least=settings.live[AREA])
+            areas.check(scored.size, alignment, least=product.live[AREA])
     except MALFORMED as error:
         settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
         return product
@@ -102,7 +102,7 @@ def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
     highest = good[np.argsort(-drawn.scores[good], kind="stable")]
     above = int((drawn.evidence.ranks(drawn.limits)[good] > ACCEPTED).sum())
     highest = highest[: min(max(above, FEWEST), MOST)]
-    maps = scored.maps(highest, **settings_of(product).live)
+    maps = scored.maps(highest, **product.live)
     place = bright_place(maps, limit=drawn.limits.review, area=drawn.area)
     if place is None:
         return None

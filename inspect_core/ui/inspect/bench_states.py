@@ -13,27 +13,17 @@ from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.taught_product import TaughtProduct, describe
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble
-from inspect_core.whole_part.product_check import ProductCheck
 
 COUNTING = "Preview: verdicts follow as soon as all photos are scored."
 
 
-def of_model(
-    product: TaughtProduct,
-    position: int,
-    live: Mapping[str, int],
-    limits: Limits | None,
-    product_check: ProductCheck | None = None,
-) -> BenchState:
-    """The fitted model at this live value; limits None: the suggested ones; product_check: in the session's
-    mode.
-    """
-    return _judged(product, product.scored, position, live, limits, product.suggested_limits(live), product_check)
+def of_model(product: TaughtProduct, position: int) -> BenchState:
+    """The fitted model at the live values and limits in force. Raises ValueError without a limit."""
+    live, suggested = product.live, product.suggested_limits(product.live)
+    return _judged(product, product.scored, position, live, product.limits_by_hand, suggested)
 
 
-def of_preview(
-    product: TaughtProduct, position: int, run: PreviewRun, model: BenchState, product_check: ProductCheck | None = None
-) -> BenchState:
+def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
     """The preview's map as soon as it is there, its scores, limits and verdicts when all photos are scored.
 
     Scores of two fits of one view have no common scale. Until then, all figures of the model are therefore brought to
@@ -45,7 +35,7 @@ def of_preview(
         suggested = run.scored.default_limits(**run.live)
         ceilings = model.ceiling, run.scored.ceiling(**run.live)
         limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
-        view = _judged(product, run.scored, position, run.live, limits, suggested, product_check)
+        view = _judged(product, run.scored, position, run.live, limits, suggested)
         note = f"Preview of {subject}, from a sample of the good patches. The fit of all of them follows."
         return replace(view, note=note)
     model = replace(model, sentence=COUNTING, setting_scores=np.zeros(0), preview=True)
@@ -70,10 +60,10 @@ def of_preview(
 
 def _judged(
     product: TaughtProduct, scored: ScoredPhotos, position: int, live: Mapping[str, int], limits: Limits | None,
-    suggested: Limits, product_check: ProductCheck | None,
+    suggested: Limits,
 ) -> BenchState:  # fmt: skip
     """The photos under the model in force or under a preview that has scored all of them."""
-    evidence, limits = product.evidence(live, product_check, scored=scored), limits or suggested
+    evidence, limits = product.evidence(scored, live), limits or suggested
     return BenchState(
         photos=scored.photos,
         evidence=evidence,
@@ -91,12 +81,10 @@ def _judged(
     )
 
 
-def verdict_of(
-    product: TaughtProduct, view: BenchState, product_check: ProductCheck | None, *, photo_missing: bool
-) -> Verdict:
+def verdict_of(product: TaughtProduct, view: BenchState, *, photo_missing: bool) -> Verdict:
     """The verdict on the photo shown in this view, the same as from the recipe.
 
-    product_check: in the session's mode. No defect type is named on a preview. A missing photo has no type, and a
+    No defect type is named on a preview. A missing photo has no type, and a
     product check only if it was made before. Raises ValueError for a score that is not finite, and ImageError for a
     photo that has just disappeared.
     """
@@ -107,7 +95,7 @@ def verdict_of(
         view.anomaly_map, view.limits, placement, quality=None if photo_missing else product.quality_of(position),
         quality_range=product.quality,
         area=view.area, view=Visibility.from_placement(placement, scored.size, scored.areas),
-        check=product.checked(position, product_check, ask=not photo_missing),
+        check=product.checked(position, ask=not photo_missing),
         name_type=partial(defect_naming.name_type, product, position) if named else None,
     )  # fmt: skip
 

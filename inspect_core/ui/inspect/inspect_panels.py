@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -12,7 +13,7 @@ from inspect_core.images import boxes, heatmap
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.study.evaluation import forecast_sentence
-from inspect_core.ui import defect_naming, open_product_store, open_products, shell
+from inspect_core.ui import defect_naming, open_product_store, open_products, shell, transitions
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import (
@@ -31,10 +32,10 @@ from inspect_core.ui.inspect import (
     saving,
 )
 from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.session import SessionSettings, active_values, remember, settings_at, settings_of
+from inspect_core.ui.session import SessionSettings, settings_of
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Reason
-from inspect_core.whole_part.product_check import OFF, STOP, WARN, ProductCheck
+from inspect_core.whole_part.product_check import OFF, STOP, WARN
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
@@ -75,20 +76,17 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         add_photos_panel.show_problems(settings)
         missed = st.container()
         if not product.scored.photos:
-            _without_photos(product, settings, save)
+            _without_photos(product, save)
             return
         pixels, photo_missing = _pixels(product, position)
         try:
-            product_check = settings.product_check(product)
             if not photo_missing:
-                product.checked(position, product_check)  # its result is shown
-            _check_all(product, product_check)
-            view = bench_states.of_model(product, position, settings.live, settings.limits, product_check)
-            if settings.limits == view.suggested:
-                settings.limits = None
+                product.checked(position)  # its result is shown
+            _check_all(product)
+            view = bench_states.of_model(product, position)
             drawn = None if run is None else run.state(position)  # before drawing: it goes on meanwhile
             if run is not None:
-                view = bench_states.of_preview(product, position, run, view, product_check)
+                view = bench_states.of_preview(product, position, run, view)
             token = f"{product.id}-{len(product.thumbnails)}"
             bench.send_assets(f"film-{product.id}", token, [*product.thumbnails, *product.without_score])
             bench.bench(_key(product), with_picture(product, view, pixels, photo_missing=photo_missing), token)
@@ -98,8 +96,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     shown = ShownPhoto(product, settings, view, pixels, photo_missing, busy, run)
     if shown.preview is None:
         with save:
-            saving.save_recipe(product, view.limits, settings)
-        remember(product, settings, view.limits, view.setting_scores)
+            saving.save_recipe(product)
     with following:
         if run is None or drawn is None:
             preview_panel.offer_undo(product)
@@ -137,7 +134,7 @@ class ShownPhoto:
     @property
     def live(self) -> dict[str, int]:
         """The live parameters of the model in force."""
-        return self.settings.live
+        return self.product.live
 
 
 @dataclass(frozen=True)
@@ -170,14 +167,13 @@ def repeatability(shown: ShownPhoto) -> None:
         st.caption(changed.sentence())
 
 
-def _without_photos(product: TaughtProduct, settings: SessionSettings, save: DeltaGenerator) -> None:
+def _without_photos(product: TaughtProduct, save: DeltaGenerator) -> None:
     """Show what can be done with a product of which no photo is there."""
     st.info("No photos to show yet. Add some above.", icon=":material/add_photo_alternate:")
     relabelling.teach_again(product)
-    _, limits = active_values(product)
-    if limits is not None:
+    if product.limits is not None:
         with save:
-            saving.save_recipe(product, limits, settings)
+            saving.save_recipe(product)
 
 
 def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
@@ -187,7 +183,7 @@ def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> Taug
     limits, position, label = bench.read_input(_key(product))
     preview = settings.preview
     if limits is not None and preview is None:
-        settings.limits = limits
+        product = open_product_store.change(product.id, partial(transitions.limited, limits=limits)) or product
     elif limits is not None and preview is not None and preview.complete:
         preview.limits = limits
     if position is not None and 0 <= position < len(product.scored.photos):
@@ -229,8 +225,9 @@ def product_check_mode(shown: ShownPhoto) -> None:
         return
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     key = f"guard-{product.id}"
+    shell.set_widget(key, product.product_check.mode)
     st.segmented_control(
-        "Product check", list(words), default=shown.settings.product_check_mode, format_func=words.__getitem__, key=key,
+        "Product check", list(words), format_func=words.__getitem__, key=key,
         required=True, on_change=_set_mode, args=(product.id, key), help=(
             "Checks that the photo shows the taught product. Warn: shows a warning above the verdict. Stop: rejects "
             "photos of anything else, whatever their score. The check compares the whole photo with the good photos "
@@ -261,19 +258,18 @@ def _set_scale(taught_id: str, key: str) -> None:
 
 
 def _set_mode(taught_id: str, key: str) -> None:
-    if (settings := settings_at(taught_id)) is not None:
-        settings.product_check_mode = st.session_state[key]
+    open_product_store.change(taught_id, partial(transitions.checking, mode=st.session_state[key]))
 
 
-def _check_all(product: TaughtProduct, product_check: ProductCheck | None) -> None:
+def _check_all(product: TaughtProduct) -> None:
     """Have the product check see all photos where it stops parts: those that it stops are counted."""
-    if not (waiting := product.unchecked(product_check)):
+    if not (waiting := product.unchecked()):
         return
     bar = st.progress(0.0)
     for number, position in enumerate(waiting):
         bar.progress(number / len(waiting), text=f"Product check: photo {number + 1} of {len(waiting)}")
         with suppress(ImageError):  # it is told of where it is shown
-            product.checked(position, product_check)
+            product.checked(position)
     bar.empty()
 
 
@@ -294,8 +290,7 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     settings = settings_of(product)
     photos = product.scored.photos
     position = view.position
-    product_check = settings.product_check(product)
-    verdict = bench_states.verdict_of(product, view, product_check, photo_missing=photo_missing)
+    verdict = bench_states.verdict_of(product, view, photo_missing=photo_missing)
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
     differs = verdict.decided_by in (Reason.EMPTY, Reason.SHADED)
     notes.append(f"To review: {verdict.reason} than in any good part." if differs else None)
@@ -303,7 +298,7 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
         notes.append("Frame: the patch selected on Explore.")
-    check = product.checked(position, product_check, ask=False)
+    check = product.checked(position, ask=False)
     return replace(
         view,
         image=pixels,

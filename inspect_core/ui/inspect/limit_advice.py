@@ -1,14 +1,15 @@
 """The limit that known defects suggest once an escape has a price."""
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.scoring.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study.photo_evidence import evidence_to_choose_by
-from inspect_core.ui import open_product_store, shell
+from inspect_core.ui import open_product_store, shell, transitions
 from inspect_core.ui.bench.bench_state import SETS, BenchState
-from inspect_core.ui.session import settings_at
 from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 
@@ -72,6 +73,4 @@ def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[Co
 
 
 def _use(taught_id: str, limit: float) -> None:
-    settings = settings_at(taught_id)
-    if settings is not None and open_product_store.find(taught_id) is not None:
-        settings.limits = Limits(limit, limit)
+    open_product_store.change(taught_id, partial(transitions.limited, limits=Limits(limit, limit)))

@@ -7,6 +7,7 @@ shown on the bench until the fit of all good photos has taken its place.
 import contextlib
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -18,7 +19,7 @@ from inspect_core.plots.explore_plots import figure_of
 from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained, stop_explaining
-from inspect_core.ui import fitted_product, open_product_store, preferences, previews, shell
+from inspect_core.ui import fitted_product, open_product_store, preferences, previews, shell, transitions
 from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings, settings_at
 from inspect_core.ui.taught_product import TaughtProduct
@@ -54,8 +55,8 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
     scored = product.scored
     names = [view.live_parameter for view in scored.views if view.live_parameter]
     if product.is_fixed:
-        values = [f"{CONTROLS[name].label}: {settings.live[name]}" for name in names]
-        values.append(f"minimum area: {settings.live[AREA]} map pixels")
+        values = [f"{CONTROLS[name].label}: {product.live[name]}" for name in names]
+        values.append(f"minimum area: {product.live[AREA]} map pixels")
         remedy = " Teach again to change them." if product.order else ""
         st.caption(f"{', '.join(values)}: fixed by the recipe.{remedy}")
         return None
@@ -74,15 +75,15 @@ def choose(product: TaughtProduct, settings: SessionSettings, *, busy: bool) -> 
         run = None
     elif run is not None or not busy:
         view = scored.views[product.refit_view]
-        chosen = settings.live[view.live_parameter] if settings.live[view.live_parameter] != view.start else None
+        chosen = product.live[view.live_parameter] if product.live[view.live_parameter] != view.start else None
         run = previews.ask(
-            product, run, chosen_values, settings.live, first=settings.position,
+            product, run, chosen_values, product.live, first=settings.position,
             chosen=chosen if run is None else run.chosen(product.refit_view),
         )  # fmt: skip
         run.want(settings.position)
     settings.preview = run
     waiting = run is not None and not run.live
-    drawn, live = (scored, settings.live) if run is None or waiting else (run.scored, run.live)
+    drawn, live = (scored, product.live) if run is None or waiting else (run.scored, run.live)
     for name in names:
         with columns[name]:
             _live_control(product, settings, drawn, live, name, waiting=waiting)
@@ -162,7 +163,7 @@ def _live_control(
     begun = live[name] == product.scored.live[name]
     remarks = () if begun or settings.preview else product.remarks({name: live[name]})
     if remarks or not fractions:
-        _explain(product, name, in_words(settings.live[name]), " ".join(remarks))
+        _explain(product, name, in_words(product.live[name]), " ".join(remarks))
 
 
 def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mapping[str, int], *, waiting: bool) -> None:
@@ -189,7 +190,7 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     if smaller:
         st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(product) else "known defects are smaller"))
     else:
-        st.caption(f"Current: {settings.live[AREA]:d}" + ("" if _crowded(product) else " · higher ignores small marks"))
+        st.caption(f"Current: {product.live[AREA]:d}" + ("" if _crowded(product) else " · higher ignores small marks"))
 
 
 def _areas(size: tuple[int, int]) -> list[int]:
@@ -220,7 +221,7 @@ def _take_typed(taught_id: str, name: str, key: str) -> None:
     if product is None or settings is None:
         return
     run = settings.preview
-    live = settings.live if run is None else run.live
+    live = product.live if run is None else run.live
     if name in live and key == f"{_key_of(product, settings, name)}{_MORE}{live[name]}":
         scored = product.scored if run is None else run.scored
         view = next(view for view in scored.views if view.live_parameter == name)
@@ -242,7 +243,7 @@ def _put(product: TaughtProduct, settings: SessionSettings, name: str, value: in
     if run is not None:
         settings.preview = None
         settings.follow(product)
-    settings.move_live(product, {name: value})
+    open_product_store.change(product.id, partial(transitions.moved, values={name: value}))
 
 
 def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "") -> None:
