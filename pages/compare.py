@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_product_store, open_products, shell
+from inspect_core.ui import in_hand, open_products, shell
 from inspect_core.ui.compare import comparison_jobs, comparison_panels
 
 shell.gate("pages/compare.py")
@@ -10,7 +10,7 @@ shell.gate("pages/compare.py")
 open_products.title("Compare")
 st.caption("Which detector suits your product? All are tested on the same photos, each with its own limits.")
 
-product = open_product_store.current()
+product = in_hand.current()
 if product is None:
     shell.show_no_product("This page compares detectors on the photos of a taught product.")
     st.stop()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_product_store, open_products, shell, teaching_job
+from inspect_core.ui import in_hand, open_products, shell, teaching_job
 from inspect_core.ui.defect_types import gallery, training_panel, training_results
 
 shell.gate("pages/defect_types.py")
@@ -13,7 +13,7 @@ st.caption(
     "none of them."
 )
 
-product = open_product_store.current()
+product = in_hand.current()
 if product is None:
     shell.show_no_product("This page names the defects of a taught product.")
     st.stop()

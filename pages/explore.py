@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_product_store, open_products, shell
+from inspect_core.ui import in_hand, open_products, shell
 from inspect_core.ui.explore import patch_map, unusual_parts, variance_panels
 from inspect_core.ui.session import pending_fit
 
@@ -18,7 +18,7 @@ shell.gate("pages/explore.py")
 open_products.title("Explore")
 st.caption("Why this verdict? See what the network and the detector respond to.")
 
-product = open_product_store.current()
+product = in_hand.current()
 if product is None:
     shell.show_no_product("This page shows what the network and the detector respond to in a taught product.")
     st.stop()

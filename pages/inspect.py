@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from inspect_core.ui import open_product_store, shell
+from inspect_core.ui import in_hand, shell
 from inspect_core.ui.inspect import first_start, inspect_panels, label_check_panel
 
 shell.gate("pages/inspect.py")
 
-product = open_product_store.current()
+product = in_hand.current()
 if product is None:
     first_start.first_start()
     st.stop()

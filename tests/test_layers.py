@@ -11,9 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = (
-    "__main__", "cli", "ui", "playgrounds", "tuning", "sharding", "study", "recipe_io", "recipe", "methods",
-    "features", "plots", "detectors", "line", "audit", "spc", "runner", "recipe_format", "whole_part", "classify",
-    "inspection", "verdict", "scoring", "datasets", "images", "runtime",
+    "__main__", "cli", "ui", "playgrounds", "workbench", "tuning", "sharding", "study", "recipe_io", "recipe",
+    "methods", "features", "plots", "detectors", "line", "audit", "spc", "runner", "recipe_format", "whole_part",
+    "classify", "inspection", "verdict", "scoring", "datasets", "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "scoring"}
 """Rooms that import no other of ours but SHARED."""

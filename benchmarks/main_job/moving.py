@@ -31,11 +31,11 @@ from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.study import FittedStudy
 from inspect_core.tuning.patch_sample import PatchSample
-from inspect_core.ui import fitted_product, transitions
 from inspect_core.ui.bench import pixels
 from inspect_core.ui.inspect import bench_states
-from inspect_core.ui.previews import PreviewRun
 from inspect_core.verdict import Limits
+from inspect_core.workbench import fitted_product, transitions
+from inspect_core.workbench.previews import PreviewRun
 
 PREVIEWS = ("corp", "kernel_pca")
 FEATURES = (512, 1024, 2048)

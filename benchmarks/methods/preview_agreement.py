@@ -21,8 +21,8 @@ from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.patch_sample import PatchSample
 from inspect_core.tuning.teaching import teach
-from inspect_core.ui.previews import PreviewRun
 from inspect_core.whole_part.product_check import OFF
+from inspect_core.workbench.previews import PreviewRun
 
 LEARNED, JUDGED = 60, 60
 MOVES = ({"gamma": 0.5, "M": 512}, {"gamma": 2.0, "M": 512}, {"gamma": 1.0, "M": 1024})

@@ -15,10 +15,10 @@ from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.scoring.anomaly_map import AREA, regions, scale_region
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import picture_of
 from inspect_core.whole_part.training_crops import boxes_of_mask
+from inspect_core.workbench.taught_product import TaughtProduct
 
 REGION, WHOLE = "Most unusual area", "Whole part"
 """The words for what to look at."""

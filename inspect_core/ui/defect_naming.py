@@ -6,9 +6,10 @@ from dataclasses import replace
 import streamlit as st
 
 from inspect_core.scoring.anomaly_map import Region
-from inspect_core.ui import crops, open_product_store, shell
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import crops, shell
 from inspect_core.verdict import UNKNOWN_TYPE, Verdict
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 def name_type(product: TaughtProduct, position: int, regions: Sequence[Region]) -> tuple[str, float] | None:
@@ -43,7 +44,7 @@ def limit_slider(product: TaughtProduct, page: str) -> None:
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key] / 100
-    open_product_store.change(
+    shelf().change(
         taught_id,
         lambda current: replace(current, defect_types=current.defect_types and current.defect_types.with_limit(limit)),
     )

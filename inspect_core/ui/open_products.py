@@ -11,14 +11,15 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.study import unsaved_products
 from inspect_core.study.unsaved_products import OpenProduct
-from inspect_core.ui import open_product_store, open_recipe, saved_recipes, shell, teaching_job
+from inspect_core.ui import in_hand, open_recipe, saved_recipes, shell, teaching_job
+from inspect_core.workbench.shelf import shelf
 
 THUMBNAIL = 36  # pixels of the longer side
 
 
 def show_current(products: Sequence[tuple[OpenProduct, str]]) -> None:
     """Show the product that this window works with, and its state; products: as `told_apart` returns them."""
-    product = open_product_store.current()
+    product = in_hand.current()
     for entry, difference in products:
         if product is not None and entry.id == product.id:
             _show(entry, difference, chosen=True)
@@ -26,7 +27,7 @@ def show_current(products: Sequence[tuple[OpenProduct, str]]) -> None:
 
 def show_others(products: Sequence[tuple[OpenProduct, str]]) -> None:
     """Show the other open products, and what the network of the one in use runs on."""
-    product = open_product_store.current()
+    product = in_hand.current()
     others = [line for line in products if product is None or line[0].id != product.id]
     if others and product is not None:
         st.caption("Other open products")
@@ -38,7 +39,7 @@ def show_others(products: Sequence[tuple[OpenProduct, str]]) -> None:
 
 def told_apart() -> list[tuple[OpenProduct, str]]:
     """The open products, the latest first, each with what tells it from others of its name: detector, values."""
-    products = open_product_store.open_products()
+    products = shelf().open_products()
     names = Counter(entry.product for entry in products)
     lines = []
     for entry in products:
@@ -51,7 +52,7 @@ def told_apart() -> list[tuple[OpenProduct, str]]:
 
 def title(page: str) -> None:
     """Show the head of a page about a product: its own name, that of the product in use, and its state."""
-    product = open_product_store.current()
+    product = in_hand.current()
     if product is None:
         st.title(page)
         return
@@ -61,7 +62,7 @@ def title(page: str) -> None:
 
 def open_last() -> bool:
     """Open the last product that a restart has left on disk, in the background; False without one."""
-    for entry in open_product_store.open_products():
+    for entry in shelf().open_products():
         if not entry.problem and not entry.interrupted:
             open_recipe.start(entry)
             return True
@@ -78,7 +79,7 @@ def _show(entry: OpenProduct, difference: str, *, chosen: bool) -> None:
         with st.container(gap=None):
             label = f"**{name}**" if chosen else name
             widget_key = f"open-{entry.id}-sidebar"
-            closed = entry.interrupted or (bool(entry.problem) and open_product_store.find(entry.id) is None)
+            closed = entry.interrupted or (bool(entry.problem) and shelf().find(entry.id) is None)
             now = st.button(label, key=widget_key, type="tertiary", disabled=closed, help="Open it on Inspect")
             when = _when(entry.changed_at or entry.opened_at)
             st.caption(shell.escape(" · ".join(filter(None, (difference, state, when)))))
@@ -102,8 +103,8 @@ def _state_of(entry: OpenProduct) -> str:
 
 
 def _choose(entry: OpenProduct) -> None:
-    if open_product_store.find(entry.id) is not None:
-        open_product_store.take(entry.id)
+    if shelf().find(entry.id) is not None:
+        in_hand.take(entry.id)
         return
     try:
         open_recipe.start(entry)
@@ -114,13 +115,13 @@ def _choose(entry: OpenProduct) -> None:
 def _teach_again(taught_id: str) -> None:
     with shell.errors_shown(ValueError):
         order = unsaved_products.interrupted(workspace.open_folder() / taught_id)
-        open_product_store.close(taught_id)
+        in_hand.close(taught_id)
         teaching_job.start(order)
 
 
 def _close(entry: OpenProduct) -> None:
     if entry.interrupted or (entry.saved and saved_recipes.find(entry.recipe) is not None):
-        open_product_store.close(entry.id)
+        in_hand.close(entry.id)
         st.rerun()
     _ask(entry.id, entry.product, _state_of(entry), is_changed=bool(entry.recipe))
 
@@ -131,10 +132,10 @@ def _ask(taught_id: str, product: str, state: str, *, is_changed: bool) -> None:
     words = f"**{shell.escape(product)}** is {shell.escape(state)}. Closing discards {lost} in all windows."
     st.markdown(words)
     row = st.container(horizontal=True)
-    take, at, icon = open_product_store.take, f"save_first-{taught_id}", ":material/inventory_2:"
+    take, at, icon = in_hand.take, f"save_first-{taught_id}", ":material/inventory_2:"
     if row.button("Save first", key=at, type="primary", icon=icon, on_click=take, args=(taught_id,)):
         shell.go_to("pages/inspect.py")
-    close, at = open_product_store.close, f"lose-{taught_id}"
+    close, at = in_hand.close, f"lose-{taught_id}"
     if row.button("Close without saving", key=at, type="tertiary", on_click=close, args=(taught_id,)):
         st.rerun()
 

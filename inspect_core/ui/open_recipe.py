@@ -23,10 +23,11 @@ from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import UNKNOWN, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.teaching import teach
-from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.fitted_product import product_from_study, unscored_pictures, with_changes
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import shell
 from inspect_core.whole_part.product_check import OFF
+from inspect_core.workbench.fitted_product import product_from_study, unscored_pictures, with_changes
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 GONE = "Not all photos that it was taught with are there unchanged."
 
@@ -114,7 +115,7 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
 
 def _alone(recipe: Recipe, job: Job) -> str:
     job.report(0.0, "loading the network")
-    return open_product_store.put(product_from_recipe(recipe))
+    return shelf().put(product_from_recipe(recipe))
 
 
 def _judged(recipe: Recipe, job: Job) -> str:
@@ -123,7 +124,7 @@ def _judged(recipe: Recipe, job: Job) -> str:
     for row in recipe.test_photos:
         path = existing_photo_path(recipe, row) or Path()
         photos.append(ScoredPhoto(row.name, row.digest, (0, 0), row.label or UNKNOWN, "test", path, masks.get(path)))
-    return open_product_store.put(with_photos(recipe, photos, job))
+    return shelf().put(with_photos(recipe, photos, job))
 
 
 def _kept(taught_id: str, job: Job) -> str:
@@ -132,7 +133,7 @@ def _kept(taught_id: str, job: Job) -> str:
         for file in unsaved.files:
             resolve_allowed_path(file, workspace.readable_roots())
     except ValueError as error:
-        open_product_store.refuse(taught_id, str(error))
+        shelf().refuse(taught_id, str(error))
         raise
     product = _fitted_again(unsaved, recipe, job) or _fixed(unsaved, recipe, job)
     known = {
@@ -144,7 +145,7 @@ def _kept(taught_id: str, job: Job) -> str:
         "recipe_digest": unsaved.recipe_digest,
         "saved_contents": (),
     }
-    return open_product_store.put(replace(product, **known), keep=False)
+    return shelf().put(replace(product, **known), keep=False)
 
 
 def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct | None:

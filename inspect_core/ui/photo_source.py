@@ -18,7 +18,8 @@ from inspect_core.datasets.photo_tree import MAX_FILES, is_within, resolve_allow
 from inspect_core.datasets.verdict_words import LABEL_WORDS, words_of
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
-from inspect_core.ui import folder_browser, shell, upload_cleaning, uploads
+from inspect_core.ui import folder_browser, shell, upload_cleaning
+from inspect_core.workbench import uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""

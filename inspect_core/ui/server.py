@@ -167,5 +167,5 @@ async def first_page(app: object) -> AsyncGenerator[None, None]:
         address = server_util.get_display_address(config.get_option("server.address") or "localhost")
         asyncio.get_running_loop().call_soon(cli_util.open_browser, server_util.get_url(address))
     yield
-    if store := sys.modules.get("inspect_core.ui.open_product_store"):  # else nothing was opened
-        store.flush()
+    if module := sys.modules.get("inspect_core.workbench.shelf"):  # else nothing was opened
+        module.shelf().flush()

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.taught_product import TaughtProduct, describe
+from inspect_core.ui import shell
+from inspect_core.workbench.previews import PreviewRun
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct, describe
 
 
 @dataclass
@@ -64,7 +65,7 @@ def settings_of(product: TaughtProduct) -> SessionSettings:
         position = before.position if before else _strangest(product)
         st.session_state[_key(product.id)] = SessionSettings(position, product.fit, product.fitted())
         for key in [key for key in st.session_state if str(key).startswith(_key(""))]:
-            if open_product_store.find(key.removeprefix(_key(""))) is None:
+            if shelf().find(key.removeprefix(_key(""))) is None:
                 del st.session_state[key]
     settings = st.session_state[_key(product.id)]
     settings.follow(product)

@@ -13,7 +13,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState
-from inspect_core.ui import open_product_store, watch_store
+from inspect_core.ui import in_hand, watch_store
+from inspect_core.workbench.shelf import SIZE, shelf
 
 POLL_SECONDS = 1.0
 """Twice as often, drawing the page takes two of 32 s from teaching the sample on two cores."""
@@ -178,17 +179,17 @@ def show_running_job(follow_up: str) -> None:
 
 def is_ready(name: str) -> bool:
     """Whether this session taught a product of this name last, and has not saved it yet."""
-    product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
+    product = shelf().find(st.session_state.get(_TAUGHT, ""))
     return product is not None and product.product == name and not product.is_saved
 
 
 def show_ready(name: str) -> None:
     """Show the product of this name where `is_ready`, with the way to it."""
-    product = open_product_store.find(st.session_state.get(_TAUGHT, ""))
+    product = shelf().find(st.session_state.get(_TAUGHT, ""))
     if product is not None and is_ready(name):
         st.success(f"**{escape(product.product)}** is ready.", icon=":material/check_circle:")
         if st.button("Open on Inspect", type="primary", icon=":material/center_focus_strong:", key="open_taught"):
-            open_product_store.take(product.id)
+            in_hand.take(product.id)
             go_to("pages/inspect.py")
 
 
@@ -221,10 +222,10 @@ def show_no_product(words: str) -> None:
 
 def show_if_unloaded() -> bool:
     """Whether this session's product was dropped; if so, says why."""
-    if not open_product_store.is_unloaded():
+    if not in_hand.is_unloaded():
         return False
     st.info(
-        f"This product is no longer in memory, which holds the {open_product_store.SIZE} used last in any window. Open "
+        f"This product is no longer in memory, which holds the {SIZE} used last in any window. Open "
         "it again in the sidebar; a saved one, on Recipes.",
         icon=":material/inventory_2:",
     )
@@ -281,7 +282,7 @@ def _watch() -> None:
 def _refresh_key() -> tuple[str | None, ...]:
     """What a page shows of the jobs and open products of all windows, besides how far they are."""
     shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
-    opened = open_product_store.open_products()
+    opened = shelf().open_products()
     products = (f"{product.id} {product.saved} {product.problem} {product.fit}" for product in opened)
     return (*(None if job is None else job.id for job in shown), *products)
 
@@ -381,7 +382,7 @@ def _collect() -> None:
             st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
             forget_problem()
-            open_product_store.take(job.result)
+            in_hand.take(job.result)
             st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
 

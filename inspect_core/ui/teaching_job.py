@@ -16,7 +16,9 @@ from inspect_core.runtime.progress import Report
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning import teaching
 from inspect_core.tuning.forecast import Forecast, forecast
-from inspect_core.ui import fitted_product, open_product_store, shell, taught_product
+from inspect_core.ui import shell
+from inspect_core.workbench import fitted_product, taught_product, transitions
+from inspect_core.workbench.shelf import shelf
 
 SAMPLES = workspace.app_folder() / "sample_data"
 FIRST_SAMPLE = "flange"
@@ -39,16 +41,14 @@ def start(order: TeachingConfig, follows: str | None = None) -> None:
 
     def work(job: Job) -> str:
         product = teach(order, job.report)
-        before = open_product_store.find(follows) if follows else None
-        return open_product_store.put(
-            product if before is None else fitted_product.refitted(before, product, before.chosen())
-        )
+        before = shelf().find(follows) if follows else None
+        return shelf().put(product if before is None else transitions.refitted(before, product, before.chosen()))
 
-    key = open_product_store.begin(order)
+    key = shelf().begin(order)
     try:
-        shell.start(f"Teaching {order.product}", work, subject=order, on_end=partial(open_product_store.ended, key))
+        shell.start(f"Teaching {order.product}", work, subject=order, on_end=partial(shelf().ended, key))
     except JobRejected:
-        open_product_store.ended(key)
+        shelf().ended(key)
         raise
 
 
@@ -65,7 +65,7 @@ def start_sample(name: str = FIRST_SAMPLE) -> bool:
         photos = split_to_teach(scan(SAMPLES / name))
         photos = replace(photos, train=photos.train[:SAMPLE_PHOTOS])
         order = TeachingConfig(name, photos, method=FIXED, align=NO_ALIGNMENT)
-        return open_product_store.put(teach(order, job.report))
+        return shelf().put(teach(order, job.report))
 
     shell.start(SAMPLE, work)
     return True

@@ -7,8 +7,10 @@ from inspect_core.features.backbones import load
 from inspect_core.features.store import feature_store
 from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
-from inspect_core.ui import fitted_product, open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import in_hand, shell, teaching_job
 from inspect_core.ui.inspect import inspect_panels
+from inspect_core.workbench import fitted_product, taught_product
+from inspect_core.workbench.shelf import shelf
 
 PARAMETERS = {"corp": {"M": 128}, "kernel_pca": {"patches": 200}}
 
@@ -32,9 +34,9 @@ def teach(method: str) -> taught_product.TaughtProduct:
 
 
 open_product = teach(st.query_params["method"])
-part = open_product_store.current()
+part = in_hand.current()
 if part is None or part.study.method != open_product.study.method:
-    open_product_store.take(open_product_store.put(open_product))
+    in_hand.take(shelf().put(open_product))
     st.rerun()
 shell.show_jobs()
 inspect_panels.bench_with_parameters(part)

@@ -13,7 +13,7 @@ from PIL import Image
 from inspect_core.datasets.folders import scan
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.runtime import workspace
-from inspect_core.ui import uploads
+from inspect_core.workbench import uploads
 from tests.hostile.files import encoded
 
 ALIKE = {

@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from inspect_core.ui import fitted_product, open_product_store, shell, teaching_job
+from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.bench import bench
-from tests.pages.waiting import wait_for_job
+from inspect_core.workbench import fitted_product
+from inspect_core.workbench.shelf import shelf
+from tests.pages.waiting import end_process, wait_for_job
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,8 +43,7 @@ def packages_read_once():
 @pytest.fixture(autouse=True)
 def fresh_process_state(workspace):
     """Streamlit's caches live as long as the process; every test begins without a job and with empty hands."""
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    end_process()
     yield
     job = shell.jobs().current
     if job is not None and job.active:
@@ -129,5 +129,5 @@ def flange_under(flange):
 @pytest.fixture
 def in_the_hand(flange, fresh_process_state):
     """The taught part lies in hand for whoever opens the app next; what is done to it goes with the test."""
-    open_product_store.put(flange)
+    shelf().put(flange)
     return flange

@@ -6,8 +6,10 @@ import pytest
 from inspect_core.images.areas import InspectionArea, InspectionAreas
 from inspect_core.study.study import Study
 from inspect_core.tuning import detector_comparison
-from inspect_core.ui import open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs, comparison_panels
+from inspect_core.workbench import taught_product
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, press, wait_for_job, words
 
 PAGE = "pages/compare.py"
@@ -25,7 +27,7 @@ def part(flange):
     study = Study.from_photos(photos, backbone, learned.store, parameters={"k": 8}, grid=(16, 16)).fit()
     scored = study.scored.with_areas(AREAS)
     part = taught_product.TaughtProduct("flange <b>", scored, study.extractor, study=study, order=study.order)
-    open_product_store.put(part)
+    shelf().put(part)
     return part
 
 
@@ -63,7 +65,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     assert opened == ["pages/inspect.py"]
     wait_for_job()
     assert shell.jobs().current.error == ""
-    chosen = open_product_store.find(shell.jobs().current.result)
+    chosen = shelf().find(shell.jobs().current.result)
     assert (chosen.study.method, chosen.study.split) == ("mahalanobis", part.study.split)
     assert np.array_equal(chosen.scored.scores(), comparison.rows[1].scored.scores())
     assert chosen.suggested_limits(chosen.scored.live) == comparison.rows[1].limits
@@ -72,6 +74,6 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
 
 def test_a_part_opened_from_a_recipe_has_no_photos_to_compare_on(open_app, part):
     recipe = replace(part.own_study.recipe(), digest="0" * 64)
-    open_product_store.change(part.id, lambda part: replace(part, study=None, order=None, recipe=recipe))
+    shelf().change(part.id, lambda part: replace(part, study=None, order=None, recipe=recipe))
     app = open_app(PAGE)
     assert "Teach the product again" in app.info[0].value

@@ -13,12 +13,14 @@ from inspect_core.images.photo_reader import read
 from inspect_core.recipe import inspect
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime.jobs import JobState
-from inspect_core.ui import crops, defect_labels, defect_naming, open_product_store, shell, teaching_job
+from inspect_core.ui import crops, defect_naming, shell, teaching_job
 from inspect_core.ui.defect_types import training_job as kinds_training
 from inspect_core.ui.defect_types import training_results
 from inspect_core.ui.defect_types.training_panel import WHOLE
 from inspect_core.ui.inspect import bench_states
 from inspect_core.whole_part import defect_type_training
+from inspect_core.workbench import defect_labels
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, open_recipe, press, save_recipe, wait_for_job, words
 
 PAGE = "pages/defect_types.py"
@@ -55,7 +57,7 @@ def learn(app):
 
 
 def now(part):
-    return open_product_store.find(part.id)
+    return shelf().find(part.id)
 
 
 def set_limit(app, part, percent: int) -> None:
@@ -212,7 +214,7 @@ def test_product_check_verdict_is_equal_on_page_and_recipe(app, labelled):
     middle = float(np.median([part.product_check.score(*embedding)[0] for embedding in embedded]))
     strict = replace(part.product_check, mode="stop", limit=middle)
     sure = part.defect_types.with_limit(0.0)
-    open_product_store.change(part.id, lambda product: replace(product, product_check=strict, defect_types=sure))
+    shelf().change(part.id, lambda product: replace(product, product_check=strict, defect_types=sure))
     verdicts = on_page_and_line(labelled, part.study.recipe(product_check=strict, defect_types=sure))
     stopped = [verdict for verdict in verdicts if verdict.reason == "other product"]
     assert {verdict.verdict for verdict in stopped} == {"reject"}
@@ -236,7 +238,7 @@ def test_inspect_names_the_type_as_the_recipe_does(app, labelled, workspace):
     assert np.array_equal(classifier.predict_proba(points), restored.predict_proba(points))
 
     open_recipe(app.switch_page("pages/recipes.py").run(), "Named.zip")
-    opened = open_product_store.find(app.session_state["in_hand"])
+    opened = shelf().find(app.session_state["in_hand"])
     assert opened.id != labelled.id
     assert opened.defect_types.names == ("dent", "scratch")
     assert opened.defect_types.minimum_confidence == 0.51

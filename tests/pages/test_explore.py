@@ -12,10 +12,12 @@ from inspect_core.images.photo_reader import read
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import tsne
-from inspect_core.ui import open_product_store, result_cache, shell, taught_product
+from inspect_core.ui import result_cache, shell
 from inspect_core.ui.explore import explore_jobs, patch_map, unusual_parts, variance_panels
 from inspect_core.ui.explore.explore_jobs import MapRequest
 from inspect_core.verdict import Limits
+from inspect_core.workbench import taught_product
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, limit_by_hand, press, wait_for_job, words
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -147,7 +149,7 @@ def fail(*_):
 
 
 def test_one_spectrum_and_curves_of_refits(open_app, flange_under):
-    open_product_store.put(part := flange_under("corp", M=64))
+    shelf().put(part := flange_under("corp", M=64))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert f"The first **{part.scored.live['q']}** explain **9" in words(app)
@@ -158,7 +160,7 @@ def test_one_spectrum_and_curves_of_refits(open_app, flange_under):
 
 
 def test_variance_curve_replaces_a_missing_spectrum(open_app, flange_under):
-    open_product_store.put(flange_under("quadrics", components=16, m=10, patches=1000))
+    shelf().put(flange_under("quadrics", components=16, m=10, patches=1000))
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert "10 curved surfaces" in words(app)
@@ -174,7 +176,7 @@ def test_opened_recipe_names_missing_photos_and_maps_added_ones(open_app, flange
     opened = taught_product.TaughtProduct(
         "flange", scored, flange.extractor, recipe=recipe, product_check=recipe.product_check
     )
-    open_product_store.put(opened)
+    shelf().put(opened)
     app = open_app(PAGE)
     assert "No photos yet" in app.info[0].value
     choose(app, "explore_view", "Variance")
@@ -183,8 +185,8 @@ def test_opened_recipe_names_missing_photos_and_maps_added_ones(open_app, flange
     assert "A curve needs at least two good photos." in app.info[0].value
 
     for path in sorted((product / "train/good").iterdir())[:6]:
-        open_product_store.add(opened, read(path))
+        shelf().add(opened, read(path))
     choose(app, "explore_view", "Patch map")
     finish(press(app, "start-map"))
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    assert set(map_of(open_product_store.find(opened.id)).points.truth) == {"unknown"}
+    assert set(map_of(shelf().find(opened.id)).points.truth) == {"unknown"}

@@ -7,9 +7,11 @@ from inspect_core.audit.entry import LIMITS_CHANGED, RELABELLED
 from inspect_core.audit.log import AuditLog
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.photo_reader import read
-from inspect_core.ui import crops, fitted_product, open_product_store, shell, taught_product, teaching_job
+from inspect_core.ui import crops, shell, teaching_job
 from inspect_core.ui.inspect import saving
 from inspect_core.verdict import Limits
+from inspect_core.workbench import fitted_product, taught_product, transitions
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, limit_by_hand, press, save_recipe, words
 
 
@@ -60,7 +62,7 @@ def test_relabelled_part_is_not_counted_and_is_taught_again(open_app, in_the_han
     assert (entry.facts["before"], entry.facts["after"]) == (photos[position].label, "good")
     press(app, f"relabelled-{in_the_hand.id}")
     finish(app)
-    reopened = open_product_store.find(app.session_state["in_hand"])
+    reopened = shelf().find(app.session_state["in_hand"])
     assert photos[position].path in {sample.path for sample in reopened.study.split.train}
     assert reopened.study.method == in_the_hand.study.method
     app.session_state["in_hand"] = in_the_hand.id
@@ -78,7 +80,7 @@ def test_a_recipe_is_saved_with_what_is_in_force(open_app, in_the_hand, workspac
     assert recipe.product == "My / flange"
     assert recipe.limits == in_the_hand.study.default_limits(**recipe.live_values)
     assert recipe.product_check.limit == in_the_hand.product_check.limit
-    assert open_product_store.find(in_the_hand.id).recipe.digest == recipe.digest
+    assert shelf().find(in_the_hand.id).recipe.digest == recipe.digest
     limit_by_hand(in_the_hand, Limits(1.0, 2.0))
     save_recipe(app, reason="new lamp")
     with AuditLog.open() as log:
@@ -99,7 +101,7 @@ def test_new_photo_is_shown_and_a_damaged_one_named(open_app, in_the_hand, produ
     files = [("new.jpg", photo.read_bytes(), "image/jpeg"), ("bad.png", b"text", "image/png")]
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    assert [photo.name for photo in open_product_store.find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
+    assert [photo.name for photo in shelf().find(in_the_hand.id).scored.photos[count:]] == ["new.jpg"]
     (problems,) = (error.value for error in app.error if "bad.png" in error.value)
     assert problems.startswith("**1 photo could not be added:**")
     press(app, "dismiss_uploads")
@@ -113,7 +115,7 @@ def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_h
     app, count = open_app(), len(in_the_hand.scored.photos)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value(files).run()
     assert not app.exception
-    added = open_product_store.find(in_the_hand.id).scored.photos[count:]
+    added = shelf().find(in_the_hand.id).scored.photos[count:]
     assert [photo.name for photo in added] == names
     assert len({photo.path for photo in added}) == len(names)
 
@@ -130,7 +132,7 @@ def test_added_photo_takes_one_network_run_and_no_reading(open_app, in_the_hand,
     monkeypatch.setattr(Backbone, "run", counted)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    changed = open_product_store.find(in_the_hand.id)
+    changed = shelf().find(in_the_hand.id)
     added = len(changed.scored.photos) - 1
     assert (runs, reads) == ([True], [])
     assert np.array_equal(changed.pixels(added), read(changed.scored.photos[added].path).pixels)
@@ -141,14 +143,14 @@ def test_other_product_is_known_as_soon_as_it_is_added(open_app, in_the_hand):
     app = open_app()
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()
     assert not app.exception
-    changed = open_product_store.find(in_the_hand.id)
+    changed = shelf().find(in_the_hand.id)
     *others, added = range(len(changed.scored.photos))
     assert changed.scored.photos[added].name == "x.jpg"
     known = [changed.checked(position, ask=False) for position in others]
     assert not any(check.is_foreign for check in known if check is not None)
     assert "does not look like" in changed.checked(added, ask=False).sentence
     study = changed.study.with_parameters({}).fit()
-    refitted = fitted_product.refitted(
+    refitted = transitions.refitted(
         changed, fitted_product.product_from_study("x", study, (), changed.product_check), {}
     )
     assert refitted.checked(added, ask=False).is_foreign, "the check is the same one"
@@ -233,4 +235,4 @@ def test_labels_that_cannot_follow_leave_the_recipe_saved(open_app, in_the_hand,
     monkeypatch.setattr(saving.defect_labels, "rename", refuse)
     app = save_recipe(open_app())
     assert not app.exception
-    assert open_product_store.find(in_the_hand.id).recipe_digest
+    assert shelf().find(in_the_hand.id).recipe_digest

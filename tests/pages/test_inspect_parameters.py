@@ -12,10 +12,11 @@ from inspect_core.images.photo_reader import read
 from inspect_core.study import scored_photos
 from inspect_core.study.study import Study
 from inspect_core.tuning.patch_sample import explained
-from inspect_core.ui import fitted_product, open_product_store, previews, taught_product
 from inspect_core.ui.inspect import inspect_panels
 from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
+from inspect_core.workbench import fitted_product, previews, taught_product, transitions
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import latest, limit_by_hand, press, save_recipe, sent_back, sign, slider, wait_until
 
 
@@ -36,7 +37,7 @@ def corp(product, backbone, store):
 
 @pytest.fixture
 def corp_in_hand(corp, fresh_process_state):
-    open_product_store.put(corp)
+    shelf().put(corp)
     return corp
 
 
@@ -97,7 +98,7 @@ def test_scale_gives_square_millimetres_and_is_saved(open_app, in_the_hand, work
     assert after.value == chosen
     assert all(option.endswith(" mm²") for option in after.options)
     save_recipe(app)
-    assert open_product_store.find(in_the_hand.id).recipe.mm_per_pixel == 0.05
+    assert shelf().find(in_the_hand.id).recipe.mm_per_pixel == 0.05
 
 
 def test_preview_that_ends_during_drawing_is_shown(open_app, corp_in_hand, monkeypatch, fit_of_all):
@@ -137,7 +138,7 @@ def test_a_slider_of_a_preview_before_moves_nothing(open_app, corp_in_hand, monk
 
 def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_process_state):
     open_product = teach(product, backbone, store, "quadrics", m=20, components=8, patches=600)
-    open_product_store.put(open_product)
+    shelf().put(open_product)
     app = open_app("pages/inspect.py")
     assert [element.label for element in app.select_slider] == ["Surfaces (m)", "Minimum area (N)"]
     slider(app, "m", open_product).set_value(5).run()
@@ -148,9 +149,9 @@ def test_m_of_quadrics_moves_at_once(open_app, product, backbone, store, fresh_p
 
 def test_a_move_computes_each_score_once(open_app, flange, fresh_process_state, monkeypatch):
     part = replace(flange, id="counted", _memo=taught_product._Memo())
-    open_product_store.put(part)
+    shelf().put(part)
     photo = Path(__file__).resolve().parents[2] / "sample_data/linen/test/good/part_060.jpg"
-    added = open_product_store.add(part, read(photo))
+    added = shelf().add(part, read(photo))
     app = open_app("pages/inspect.py")
     before = added.suggested_limits(latest(part).live)
     limit_by_hand(part, Limits(before.review * 1.5, before.reject * 2))
@@ -210,7 +211,7 @@ def test_a_move_of_gamma_previews_then_fits_and_is_undone(open_app, corp_in_hand
     assert drawn[-1].limits == run.scored.default_limits(**run.live)
     assert "Expected among the next 100 good parts" in captions(app)
     assert float(sharper) == pytest.approx(run.parameters["gamma"], rel=0.01)
-    assert open_product_store.find(corp_in_hand.id).scored is before
+    assert shelf().find(corp_in_hand.id).scored is before
     assert latest(corp_in_hand).live == corp_in_hand.scored.live
     assert f"save-{corp_in_hand.id}" not in [button.key for button in app.button], "a preview is not to be saved"
 
@@ -218,7 +219,7 @@ def test_a_move_of_gamma_previews_then_fits_and_is_undone(open_app, corp_in_hand
     preview_done(app, corp_in_hand)
     app.run()
     assert not app.exception
-    fitted = open_product_store.find(corp_in_hand.id)
+    fitted = shelf().find(corp_in_hand.id)
     assert fitted is not corp_in_hand
     assert not drawn[-1].preview
     assert "of 4 good" in drawn[-1].sentence
@@ -249,7 +250,7 @@ def test_a_second_window_takes_on_what_is_fitted(open_app, corp_in_hand, drawn):
     assert not second.exception
     assert slider(second, "gamma", corp_in_hand).value == stronger
     assert settings(second, corp_in_hand).preview is None, "it asks for no preview of what was before"
-    fitted = open_product_store.find(corp_in_hand.id)
+    fitted = shelf().find(corp_in_hand.id)
     assert drawn[-1].scores.tolist() == fitted.scored.scores().tolist()
     assert latest(corp_in_hand).live == fitted.scored.live
 
@@ -277,7 +278,7 @@ def test_the_value_moved_last_is_in_force_after_fits_in_between(open_app, corp_i
     assert slider(app, "gamma", corp_in_hand).value == pytest.approx(options[-3])
     preview_done(app, corp_in_hand)
     app.run()
-    assert open_product_store.find(corp_in_hand.id).fitted()["gamma"] == pytest.approx(options[-3])
+    assert shelf().find(corp_in_hand.id).fitted()["gamma"] == pytest.approx(options[-3])
 
 
 def test_a_run_goes_on_while_another_page_is_open(open_app, corp_in_hand, fit_of_all):
@@ -293,7 +294,7 @@ def test_a_run_goes_on_while_another_page_is_open(open_app, corp_in_hand, fit_of
     assert settings(app, corp_in_hand).preview is run
     fit_of_all.set()
     preview_done(app, corp_in_hand)
-    assert open_product_store.find(corp_in_hand.id).fitted()["gamma"] == stronger
+    assert shelf().find(corp_in_hand.id).fitted()["gamma"] == stronger
 
 
 def test_limits_set_in_a_preview_are_its_own_and_go_along(open_app, corp_in_hand, drawn, fit_of_all):
@@ -360,18 +361,18 @@ def test_a_refit_keeps_what_was_set_and_says_what_became_of_it(open_app, corp_in
     run = preview_done(app, corp_in_hand)
     assert run.live["q"] == stop
     app.run()
-    fitted = open_product_store.find(corp_in_hand.id)
+    fitted = shelf().find(corp_in_hand.id)
     assert latest(fitted).live == {"q": stop, "area": 1}
     now = fitted.suggested_limits(latest(fitted).live)
     assert latest(fitted).limits_by_hand.reject == pytest.approx(2 * now.reject)
-    (note,) = (note for note in fitted.notes if note.startswith(fitted_product.KEPT))
+    (note,) = (note for note in fitted.notes if note.startswith(transitions.KEPT))
     assert f"q {stop}; area 1; limits" in note
     assert "became" in note
 
 
 def test_the_width_of_the_exact_kernel_has_a_preview_too(open_app, product, backbone, store, fresh_process_state):
     open_product = teach(product, backbone, store, "kernel_pca", patches=200)
-    open_product_store.put(open_product)
+    shelf().put(open_product)
     app = open_app("pages/inspect.py")
     assert [sign(element) for element in app.select_slider] == ["q", "σ", "N"]
     sigma = slider(app, "sigma", open_product)

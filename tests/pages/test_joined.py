@@ -11,9 +11,9 @@ from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import Study
 from inspect_core.tuning import tsne
-from inspect_core.ui import open_product_store
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.verdict import Limits
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import (
     finish,
     latest,
@@ -33,14 +33,14 @@ PAGE = "pages/inspect.py"
 @pytest.fixture
 def curved(flange_under):
     """In hand under "mahalanobis+quadrics"."""
-    open_product_store.put(part := flange_under("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
+    shelf().put(part := flange_under("mahalanobis+quadrics", k=8, components=8, m=20, patches=600))
     return part
 
 
 @pytest.fixture
 def flexible(flange_under):
     """In hand under "mahalanobis+corp", which has parameters that need a fit each."""
-    open_product_store.put(part := flange_under("mahalanobis+corp", k=8, M=64))
+    shelf().put(part := flange_under("mahalanobis+corp", k=8, M=64))
     return part
 
 
@@ -137,7 +137,7 @@ def test_a_preview_of_one_view_and_its_way_into_force(open_app, flexible, drawn,
 
     app.run()
     assert not app.exception
-    fitted = open_product_store.find(flexible.id)
+    fitted = shelf().find(flexible.id)
     assert fitted is not flexible
     assert fitted.scored.views[1].detector.feature_map.gamma == gamma
     assert latest(fitted).live["k"] == 3
@@ -163,9 +163,9 @@ def test_photo_is_judged_alike_by_product_and_recipe(open_app, curved, drawn, pr
     add(app, curved, next((product / "train/good").iterdir()))
     move(app, curved, "k", 3)
     save_recipe(app)
-    recipe = open_product_store.find(curved.id).recipe
+    recipe = shelf().find(curved.id).recipe
     app = open_recipe(open_app("pages/recipes.py"), "flange.zip")
-    opened = open_product_store.find(app.session_state["in_hand"])
+    opened = shelf().find(app.session_state["in_hand"])
     assert opened.recipe.digest == recipe.digest
     assert "Detail (k): 3, Surfaces (m): 20, minimum area: " in words(app)
     assert add(app, opened, next((product / "test/dent").iterdir())) == recipe.limits

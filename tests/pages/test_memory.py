@@ -15,9 +15,11 @@ from streamlit.runtime.fragment import MemoryFragmentStorage
 from inspect_core.classify.kernel_density import fit_kdf
 from inspect_core.runtime.jobs import Job
 from inspect_core.study.study import Study
-from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import shell, teaching_job
 from inspect_core.whole_part import defect_type_training as training
+from inspect_core.workbench import defect_labels
+from inspect_core.workbench.shelf import SIZE, shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 from tests.pages.waiting import another, finish, press, sent_back, slider
 
 PAGES = sorted(f"pages/{path.name}" for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
@@ -95,13 +97,13 @@ def test_no_widget_holds_anything_of_ours_or_moves_by_itself(
 
 
 def test_preview_is_held_by_its_session_alone(open_app, flange_under, fragments):
-    open_product_store.put(part := flange_under("corp", M=64))
+    shelf().put(part := flange_under("corp", M=64))
     app = open_app("pages/inspect.py")
     slider(app, "M", part).set_value(128).run()
     run = app.session_state[f"settings-{part.id}"].preview
     assert run.ended.wait(60)
     app.run()
-    assert open_product_store.find(part.id).fitted()["M"] == 128
+    assert shelf().find(part.id).fitted()["M"] == 128
     assert_nothing_of_ours_is_held(app, fragments)
     assert not [thing for thing in ours(run) if isinstance(thing, TaughtProduct | Study)]
 
@@ -109,15 +111,15 @@ def test_preview_is_held_by_its_session_alone(open_app, flange_under, fragments)
 def test_a_part_that_was_put_away_is_gone(open_app, flange):
     part = another(flange)
     references = [weakref.ref(part), weakref.ref(part.scored)]
-    key = open_product_store.put(part)
+    key = shelf().put(part)
     app = open_app("pages/inspect.py")
     app.segmented_control(key=f"guard-{key}").set_value("stop").run()
-    references += [weakref.ref(part), weakref.ref(open_product_store.find(key))]
+    references += [weakref.ref(part), weakref.ref(shelf().find(key))]
     for page in PAGES:
         app.switch_page(page).run()
     del part
-    for _ in range(open_product_store.SIZE):
-        open_product_store.put(another(flange))
+    for _ in range(SIZE):
+        shelf().put(another(flange))
     app.run()
     gc.collect()
     assert [ref() for ref in references] == [None] * len(references)
@@ -137,8 +139,8 @@ def test_a_job_that_ended_holds_nothing_of_what_it_made(open_app, flange, monkey
     assert any(button.label == "Cancel" for button in app.button)
     go_on.set()
     finish(app)
-    assert open_product_store.find(app.session_state["in_hand"]) is not None
-    open_product_store._store().items.clear()
+    assert shelf().find(app.session_state["in_hand"]) is not None
+    shelf().items.clear()
     app.run()
     gc.collect()
     assert made[0]() is None

@@ -7,7 +7,6 @@ import threading
 from dataclasses import replace
 
 import pytest
-import streamlit as st
 from PIL import Image
 
 from inspect_core.datasets.folders import scan
@@ -27,10 +26,13 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study import unsaved_products
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import NO_ALIGNMENT
-from inspect_core.ui import fitted_product, open_product_store, server, shell, teaching_job, transitions
+from inspect_core.ui import in_hand, server, shell, teaching_job
 from inspect_core.verdict import Limits
+from inspect_core.workbench import fitted_product, transitions
+from inspect_core.workbench.shelf import SIZE, shelf
 from tests.pages.waiting import (
     another,
+    end_process,
     finish,
     latest,
     limit_by_hand,
@@ -53,18 +55,15 @@ def folder(workspace, product, monkeypatch):
 
 
 def restart() -> None:
-    open_product_store.flush()
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    shelf().flush()
+    end_process()
 
 
 def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, folder, drawn, monkeypatch):
     part = another(flange)
-    open_product_store.put(part)
+    shelf().put(part)
     test_photo = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
-    part = open_product_store.change(
-        part.id, lambda product: product.labelled({test_photo.digest: "dent"}).with_areas(CORNER)
-    )
+    part = shelf().change(part.id, lambda product: product.labelled({test_photo.digest: "dent"}).with_areas(CORNER))
     before = dict(
         zip([photo.digest for photo in part.scored.photos], part.scored.scores(**part.scored.live), strict=True)
     )
@@ -72,7 +71,7 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
 
     restart()
     app = finish(open_app("pages/inspect.py"))
-    reopened = open_product_store.find(part.id)
+    reopened = shelf().find(part.id)
     assert reopened is not part
     assert not reopened.recipe_digest
     assert reopened.relabelled == {test_photo.digest: "dent"}
@@ -98,74 +97,72 @@ def test_unsaved_product_returns_complete_after_a_restart(open_app, flange, fold
     assert test_photo.name in {sample.name for sample in order.photos.validation}
     same = {"photos": flange.study.split, "align": NO_ALIGNMENT}  # as a recipe records what was decided
     assert replace(order, **same) == replace(part.latest_order(), **same)
-    assert {open_product_store.find(part.id), *open_product_store._store().items.values()} > {reopened}, (
-        "the one before stays in the list"
-    )
+    assert {shelf().find(part.id), *shelf().items.values()} > {reopened}, "the one before stays in the list"
 
 
 def test_the_last_second_is_written_when_the_server_ends(flange, folder, monkeypatch):
-    monkeypatch.setattr(open_product_store, "WRITE_AFTER_S", 1000.0)
+    monkeypatch.setattr("inspect_core.workbench.shelf.WRITE_AFTER_S", 1000.0)
     monkeypatch.setattr(server.config, "get_option", lambda name: True)
-    taught_id = open_product_store.put(another(flange))
+    taught_id = shelf().put(another(flange))
 
     async def serve() -> None:
         async with server.first_page(None):
-            open_product_store.change(taught_id, lambda product: product.with_areas(CORNER))
-            assert open_product_store._store()._due
+            shelf().change(taught_id, lambda product: product.with_areas(CORNER))
+            assert shelf()._due
 
     asyncio.run(serve())
-    assert not open_product_store._store()._due
+    assert not shelf()._due
     unsaved, _ = unsaved_products.load_unsaved(folder / taught_id)
     assert unsaved.order.areas == CORNER
 
 
 def test_a_product_that_cannot_be_written_takes_no_other_along(flange, folder, monkeypatch):
-    monkeypatch.setattr(open_product_store, "WRITE_AFTER_S", 1000.0)
-    ids = [open_product_store.put(another(flange)) for _ in range(2)]
+    monkeypatch.setattr("inspect_core.workbench.shelf.WRITE_AFTER_S", 1000.0)
+    ids = [shelf().put(another(flange)) for _ in range(2)]
     for taught_id in ids:
-        open_product_store.change(taught_id, lambda product: product.with_areas(CORNER))
-    store, written = open_product_store._store(), []
+        shelf().change(taught_id, lambda product: product.with_areas(CORNER))
+    store, written = shelf(), []
 
     def keep(product, *, make_recipe):
         if product.id == ids[0]:
             raise RuntimeError("no memory")
         written.append(product.id)
 
-    monkeypatch.setattr(store, "_keep", keep)
-    open_product_store.flush()
+    monkeypatch.setattr(store, "_write", keep)
+    shelf().flush()
     assert written == [ids[1]]
 
 
 def test_saved_product_is_not_kept_and_a_closed_one_asks(open_app, flange, folder):
-    first, second = (open_product_store.put(another(flange)) for _ in range(2))
+    first, second = (shelf().put(another(flange)) for _ in range(2))
     app = open_app("pages/inspect.py")
-    assert [part.saved for part in open_product_store.open_products()] == [False, False]
+    assert [part.saved for part in shelf().open_products()] == [False, False]
     save_recipe(app)
-    open_product_store.flush()
+    shelf().flush()
     assert [path.name for path in folder.iterdir()] == [first]
     assert "saved as draft 1" in words(app)
     press(app, f"close-{second}-sidebar")
-    assert open_product_store.find(second) is None
+    assert shelf().find(second) is None
     press(app, f"close-{first}-sidebar")
-    assert open_product_store.find(first) is not None, "closing asks first"
+    assert shelf().find(first) is not None, "closing asks first"
     press(app, f"lose-{first}")
     assert not list(folder.iterdir())
     assert "No product has been taught yet." in words(app)
 
 
 def test_what_changes_after_saving_is_told_and_asked_about(open_app, flange, folder):
-    key = open_product_store.put(another(flange))
+    key = shelf().put(another(flange))
     app = open_app("pages/inspect.py")
     assert "not saved" in words(app)
     save_recipe(app)
-    part = open_product_store.find(key)
+    part = shelf().find(key)
     assert "saved as draft 1" in words(app.run())
     slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
     assert "changed since draft 1" in words(app.run())
     for page in ("pages/inspect.py", "pages/recipes.py"):
         assert "changed since draft 1" in words(app.switch_page(page).run())
     press(app, f"close-{key}-sidebar")
-    assert open_product_store.find(key) is not None
+    assert shelf().find(key) is not None
     assert "Closing discards these changes" in words(app)
     press(app, f"save_first-{key}")
     assert app.session_state["in_hand"] == key
@@ -176,19 +173,19 @@ def test_what_changes_after_saving_is_told_and_asked_about(open_app, flange, fol
     slider(app, "k", part).set_value(part.scored.stops("k")[3]).run()
     slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
     assert "saved as draft 2" in words(app.run()), "as the recipe has it again"
-    open_product_store.change(key, lambda product: product.with_areas(CORNER))
+    shelf().change(key, lambda product: product.with_areas(CORNER))
     assert "changed since draft 2" in words(app.run())
     press(app, f"close-{key}-sidebar")
     press(app, f"lose-{key}")
-    assert open_product_store.find(key) is None
+    assert shelf().find(key) is None
 
 
 def test_a_restart_forgets_not_that_it_was_saved_before(open_app, flange, folder):
-    key = open_product_store.put(another(flange))
+    key = shelf().put(another(flange))
     app = open_app("pages/inspect.py")
     save_recipe(app)
-    saved = open_product_store.find(key).recipe_digest
-    part = open_product_store.find(key)
+    saved = shelf().find(key).recipe_digest
+    part = shelf().find(key)
     slider(app, "k", part).set_value(part.scored.stops("k")[2]).run()
     restart()
     app = open_app("pages/inspect.py")
@@ -197,12 +194,12 @@ def test_a_restart_forgets_not_that_it_was_saved_before(open_app, flange, folder
     assert words(app).count("changed since draft 1") == 1
     assert "changed since draft 1" in app.title[0].value
     save_recipe(app, reason="finer")
-    assert open_product_store.find(key).recipe.provenance.parent == saved
+    assert shelf().find(key).recipe.provenance.parent == saved
 
 
 def test_moves_are_written_once_and_not_by_the_page(open_app, flange, folder, monkeypatch):
-    monkeypatch.setattr(open_product_store, "WRITE_AFTER_S", 1000)
-    part = open_product_store.find(open_product_store.put(another(flange)))
+    monkeypatch.setattr("inspect_core.workbench.shelf.WRITE_AFTER_S", 1000)
+    part = shelf().find(shelf().put(another(flange)))
     app, written, keep = open_app("pages/inspect.py"), [], unsaved_products.UnsavedProductStore.keep
 
     def noted(store, line, unsaved, freeze):
@@ -214,20 +211,20 @@ def test_moves_are_written_once_and_not_by_the_page(open_app, flange, folder, mo
     for stop in part.scored.stops("k")[1:4]:
         slider(app, "k", part).set_value(stop).run()
     assert written == []
-    open_product_store.flush()
+    shelf().flush()
     assert written == [(stop, None)], "the last one, without the recipe, which did not change"
-    open_product_store.flush()
+    shelf().flush()
     assert len(written) == 1
 
 
 def test_what_is_kept_of_a_product_stays_when_room_ends(flange, folder, monkeypatch):
-    key = open_product_store.put(another(flange))
+    key = shelf().put(another(flange))
     recipe = (folder / key / unsaved_products.RECIPE).read_bytes()
     monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
-    open_product_store.change(key, lambda product: replace(product, notes=("changed",)))
-    open_product_store.flush()
+    shelf().change(key, lambda product: replace(product, notes=("changed",)))
+    shelf().flush()
     assert (folder / key / unsaved_products.RECIPE).read_bytes() == recipe
-    (line,) = open_product_store.open_products()
+    (line,) = shelf().open_products()
     assert line.problem == ""
 
 
@@ -246,13 +243,13 @@ def test_a_photo_replaced_after_teaching_is_not_shown_as_judged(flange, product,
 
 
 def test_damaged_products_are_listed_and_never_opened(open_app, flange, folder, tmp_path):
-    cut, changed, closed = (open_product_store.put(another(flange)) for _ in range(3))
+    cut, changed, closed = (shelf().put(another(flange)) for _ in range(3))
     (folder / cut / unsaved_products.PART).write_bytes((folder / cut / unsaved_products.PART).read_bytes()[:-9])
     recipe = bytearray((folder / changed / unsaved_products.RECIPE).read_bytes())
     recipe[len(recipe) // 2] ^= 1
     (folder / changed / unsaved_products.RECIPE).write_bytes(recipe)
     restart()
-    listed = {part.id: part.problem for part in open_product_store.open_products()}
+    listed = {part.id: part.problem for part in shelf().open_products()}
     assert "cut short or changed; teach the part again" in listed[cut].replace(")", "")
     app = open_app("pages/recipes.py")
     assert app.button(key=f"open-{cut}-sidebar").disabled
@@ -269,48 +266,46 @@ def test_damaged_products_are_listed_and_never_opened(open_app, flange, folder, 
 
 def test_full_store_asks_what_to_save_or_close(open_app, flange, folder, monkeypatch):
     monkeypatch.setattr(unsaved_products, "MOST", 2)
-    parts = [open_product_store.put(another(flange)) for _ in range(2)]
+    parts = [shelf().put(another(flange)) for _ in range(2)]
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(flange))
     app = open_app("pages/inspect.py")
-    changed = open_product_store.change(
-        parts[1], lambda product: product.labelled({product.scored.photos[-1].digest: "good"})
-    )
+    changed = shelf().change(parts[1], lambda product: product.labelled({product.scored.photos[-1].digest: "good"}))
     press(app.run(), f"relabelled-{changed.id}")
     assert "2 unsaved products are open" in app.warning[0].value
-    open_product_store.close(parts[0])
+    in_hand.close(parts[0])
     finish(press(app, f"relabelled-{changed.id}"))
     monkeypatch.setattr(unsaved_products, "MOST_BYTES", 10)
-    lost = open_product_store.put(another(flange))
-    line = next(part for part in open_product_store.open_products() if part.id == lost)
+    lost = shelf().put(another(flange))
+    line = next(part for part in shelf().open_products() if part.id == lost)
     assert "kept in memory only" in line.problem
     assert not app.run().button(key=f"open-{lost}-sidebar").disabled, "it can be opened, and saved"
-    for _ in range(2 * open_product_store.SIZE):
-        open_product_store.put(another(flange), keep=False)
-    assert open_product_store.find(lost) is not None, "what is nowhere else is not dropped"
+    for _ in range(2 * SIZE):
+        shelf().put(another(flange), keep=False)
+    assert shelf().find(lost) is not None, "what is nowhere else is not dropped"
 
 
 def test_reloaded_window_takes_its_result_and_others_list_it(open_app, flange, monkeypatch):
     there, made = open_app("pages/inspect.py"), another(flange)
-    open_product_store.put(first := another(flange))
+    shelf().put(first := another(flange))
     there.run()
     job = Job("Teaching", shell.current_user(), "part", session="gone")
     shell.jobs()._jobs.append(job)
     monkeypatch.setattr(shell, "_is_open", lambda session: session != "gone")
     app = open_app("pages/inspect.py")
     assert "Running, started in this window" in words(app)
-    job.result, job.state = open_product_store.put(made), job.state.DONE
+    job.result, job.state = shelf().put(made), job.state.DONE
     assert app.run().session_state["in_hand"] == made.id
     assert there.run().session_state["in_hand"] == first.id
     assert f"open-{made.id}-sidebar" in [button.key for button in there.button]
 
 
 def test_a_press_at_the_end_of_a_job_is_not_lost(open_app, flange, monkeypatch):
-    second = [open_product_store.put(another(flange)) for _ in range(2)][1]
+    second = [shelf().put(another(flange)) for _ in range(2)][1]
     job = Job("Teaching", shell.current_user(), "part", session="gone")
     shell.jobs()._jobs.append(job)
     monkeypatch.setattr(shell, "_is_open", lambda session: session != "gone")
     app = open_app("pages/inspect.py")
-    job.result, job.state = open_product_store.put(another(flange)), job.state.DONE
+    job.result, job.state = shelf().put(another(flange)), job.state.DONE
     press(app, f"close-{second}-sidebar")
     assert app.session_state["in_hand"] == job.result
     asked = [button.key for button in app.button if (button.key or "").startswith("lose-")]
@@ -319,18 +314,18 @@ def test_a_press_at_the_end_of_a_job_is_not_lost(open_app, flange, monkeypatch):
 
 def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder, tmp_path):
     part = another(flange)
-    open_product_store.put(part)
+    shelf().put(part)
     source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
     pixels = read(source).pixels[::-1].copy()
     Image.fromarray(pixels).save(tmp_path / "added.png")
-    open_product_store.add(part, read(tmp_path / "added.png"))
+    shelf().add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     stop = part.scored.stops("k")[2]
     slider(app, "k", part).set_value(stop).run()
     slider(app, "area", part).set_value(1).run()
     limit_by_hand(part, limits := Limits(7.0, 9.0))
     app.run()
-    before = open_product_store.find(part.id)
+    before = shelf().find(part.id)
     shown, scores = before.scored.photos, before.scored.scores(**before.live).tolist()
 
     restart()
@@ -348,12 +343,12 @@ def test_settings_return_after_a_restart_and_move_live(open_app, flange, folder,
 
 def test_a_sample_product_opens_whatever_folders_are_allowed(open_app, flange, folder, product, tmp_path, monkeypatch):
     part = another(flange)
-    open_product_store.put(part)
+    shelf().put(part)
     restart()
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path / "elsewhere"))
     monkeypatch.setattr("inspect_core.runtime.workspace.app_folder", lambda: product)
     finish(open_app("pages/inspect.py"))
-    assert open_product_store.find(part.id).study is not None
+    assert shelf().find(part.id).study is not None
 
 
 def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, folder, product, tmp_path, monkeypatch):
@@ -363,7 +358,7 @@ def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, f
         scan(photos), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16)
     )
     part = fitted_product.product_from_study("moved", study.fit())
-    open_product_store.put(part)
+    shelf().put(part)
     app = open_app("pages/inspect.py")
     slider(app, "k", part).set_value(stop := part.scored.stops("k")[2]).run()
     moved = latest(part)
@@ -377,35 +372,35 @@ def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, f
     assert "fixed" in " ".join(reopened.notes)
     assert [button.label for button in app.button if button.key == f"relabelled-{part.id}"] == ["Teach again"]
     save_recipe(app)
-    assert open_product_store.find(part.id).recipe.live_values["k"] == stop
-    assert open_product_store.find(part.id).recipe.limits == limits
+    assert shelf().find(part.id).recipe.live_values["k"] == stop
+    assert shelf().find(part.id).recipe.limits == limits
 
 
 def test_teaching_again_keeps_what_was_set_and_added(open_app, flange, folder, tmp_path, monkeypatch):
     part = another(flange)
-    open_product_store.put(part)
+    shelf().put(part)
     source = next(photo.path for photo in part.scored.photos if photo.subset == "test")
     Image.fromarray(read(source).pixels[::-1].copy()).save(tmp_path / "added.png")
-    open_product_store.add(part, read(tmp_path / "added.png"))
+    shelf().add(part, read(tmp_path / "added.png"))
     app = open_app("pages/inspect.py")
     slider(app, "k", part).set_value(stop := part.scored.stops("k")[2]).run()
     test_photo = next(photo for photo in part.scored.photos if photo.label == "good" and photo.subset == "test")
-    open_product_store.change(part.id, lambda product: product.labelled({test_photo.digest: "dent"}))
+    shelf().change(part.id, lambda product: product.labelled({test_photo.digest: "dent"}))
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: another(flange))
     finish(press(app.run(), f"relabelled-{part.id}"))
-    new = open_product_store.find(app.session_state["in_hand"])
+    new = shelf().find(app.session_state["in_hand"])
     assert new.id != part.id
     assert latest(new).live["k"] == stop
     assert [photo.name for photo in new.scored.photos if photo.subset == "added"] == ["added.png"]
-    assert f"k {stop}" in next(note for note in new.notes if note.startswith(fitted_product.KEPT))
+    assert f"k {stop}" in next(note for note in new.notes if note.startswith(transitions.KEPT))
 
 
 def test_interrupted_job_is_listed_and_taught_again(open_app, flange, folder, monkeypatch):
     order = flange.latest_order()
-    key = open_product_store.begin(order)
-    assert key not in {line.id for line in open_product_store.open_products()}, "not while it runs"
+    key = shelf().begin(order)
+    assert key not in {line.id for line in shelf().open_products()}, "not while it runs"
     restart()
-    (line,) = open_product_store.open_products()
+    (line,) = shelf().open_products()
     assert (line.id, line.product, line.interrupted) == (key, "flange", True)
     asked = []
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: asked.append(order) or another(flange))
@@ -444,13 +439,13 @@ def test_what_a_job_wrote_down_goes_however_it_ends(open_app, flange, folder, mo
 
 
 def test_saved_products_leave_memory_first(open_app, flange, folder, monkeypatch):
-    monkeypatch.setattr(open_product_store, "SIZE", 2)
-    unsaved_id = open_product_store.put(another(flange))
+    monkeypatch.setattr("inspect_core.workbench.shelf.SIZE", 2)
+    unsaved_id = shelf().put(another(flange))
     part = another(flange)
     saved = transitions.saved(part, replace(flange.study.recipe(product="flange"), digest="0" * 64), part)
-    open_product_store.put(saved)
-    last = open_product_store.put(another(flange))
-    assert [open_product_store.find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
+    shelf().put(saved)
+    last = shelf().put(another(flange))
+    assert [shelf().find(key) is not None for key in (unsaved_id, saved.id, last)] == [True, False, True]
 
 
 def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, product, drawn, tmp_path, monkeypatch):
@@ -471,7 +466,7 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
         scan(root), flange.extractor.backbone, flange.study.store, parameters={"k": 8}, grid=(16, 16)
     )
     part = fitted_product.product_from_study("walk", study.fit())
-    open_product_store.put(part)
+    shelf().put(part)
 
     def counted(sentence: str) -> tuple[str, ...]:
         pattern = r"(?:rejects|misses) \d+ of \d+ inspected \w+|\d of \d \w+(?: parts)? not \w+"
@@ -482,7 +477,7 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
     assert len(shown) == 4
     assert shown[2:] == ("1 of 3 defects not located", "1 of 4 good parts not located")
     save_recipe(app)
-    recipe = open_product_store.find(part.id).recipe
+    recipe = shelf().find(part.id).recipe
     path = next((folder.parent / "recipes").iterdir())
     assert counted(load(path).evidence().sentence(load(path).limits)) == shown
 
@@ -503,7 +498,7 @@ def test_counts_are_equal_from_teaching_to_the_line(open_app, flange, folder, pr
     rows = [with_truth(inspect_photo(inspector, name, path).row, truths[name], ()) for name, path in photos]
     assert counted(escape_sentence(rows)) == shown
 
-    st.cache_resource.clear()
+    end_process()
     app = open_app("pages/recipes.py")
     app.button(key=f"open-{path.name}").click().run()
     finish(app)

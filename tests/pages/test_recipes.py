@@ -22,8 +22,9 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui import open_product_store, saved_recipes, server, weights_panel
+from inspect_core.ui import saved_recipes, server, weights_panel
 from inspect_core.verdict import Limits
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, open_recipe, press, words
 
 PAGE = "pages/recipes.py"
@@ -92,7 +93,7 @@ def test_recipe_shows_contents_opens_and_is_deleted(open_app, saved, in_folder):
     assert saved.digest in app.header[0].proto.help
     assert all(text in words(app) for text in ("k = ", "first"))
     open_recipe(app, "f.zip")
-    part = open_product_store._store().last_used()
+    part = shelf().last_used()
     assert part.recipe.digest == saved.digest
     assert part.suggested_limits(dict(part.recipe.live_values)) == saved.limits
     assert part.product_check is not None
@@ -264,7 +265,7 @@ def test_table_counts_test_photos_and_opens_those_that_exist(
     app = open_app(PAGE)
     assert app.get("image")
     finish(press(app, "open-b.zip"))
-    part = open_product_store._store().last_used()
+    part = shelf().last_used()
     assert part.notes == ("Missing or changed: 1 photo of the 7 used for its figures.",)
     recorded = {row.digest: (row.label, row.score) for row in recipe.test_photos}
     scores = part.scored.scores(**dict(part.recipe.live_values))

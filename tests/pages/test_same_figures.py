@@ -18,9 +18,10 @@ from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.tuning import comparison_result, detector_comparison
-from inspect_core.ui import open_product_store, shell, teaching_job
+from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs, comparison_panels
 from inspect_core.ui.teach import teach_panels as teach_panels
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job
 
 pytestmark = pytest.mark.usefixtures("unhurried")
@@ -81,7 +82,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
     app.select_slider(key="grid").set_value(8)
     app.number_input(key="split_seed").set_value(7).run()
     finish(press(app, "teach"))
-    open_product = open_product_store.find(shell.jobs().current.result)
+    open_product = shelf().find(shell.jobs().current.result)
     study, scores, limits = open_product.study, open_product.study.scores(), open_product.study.default_limits()
     assert study.method == LOOSE
     evaluated = evaluate_photos(study.scored, limits, truth_masks(study.scored))
@@ -111,7 +112,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
         app.session_state["compare_table"] = {"selection": {"rows": [rows.index(row)]}}
         press(app.run(), "compare_bench")
     wait_for_job()
-    reopened = open_product_store.find(shell.jobs().current.result)
+    reopened = shelf().find(shell.jobs().current.result)
     assert np.array_equal(reopened.study.scores(), scores)
     assert all(np.array_equal(reopened.study.map(i), study.map(i)) for i in range(len(scores)))
     assert reopened.suggested_limits(reopened.scored.live) == limits

@@ -11,11 +11,13 @@ import pytest
 from inspect_core.images.photo_reader import DecodedPhoto
 from inspect_core.recipe_io.recipe_file import load
 from inspect_core.study.photo_evidence import evidence_of
-from inspect_core.ui import open_product_store, shell, taught_product, teaching_job, transitions, uploads
+from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.inspect import bench_states
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.ui.teach import teach_panels
 from inspect_core.verdict import Limits
+from inspect_core.workbench import taught_product, transitions, uploads
+from inspect_core.workbench.shelf import SIZE, shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 from tests.pages.waiting import another, latest, limit_by_hand, press, save_recipe, slider, wait_for_job, words
 
 
@@ -69,7 +71,7 @@ def test_job_result_outlives_its_session_and_the_next_job(open_app, flange, in_t
     assert first.button(key="open_taught").label == "Open on Inspect"
     assert words(first).count("By location · not saved") >= 2, "equal names are told apart by their detectors"
     assert not name.set_value("another").run().success, "ready is what was planned"
-    open_product_store.find(parts[1].id)
+    shelf().find(parts[1].id)
     assert open_app("pages/inspect.py").session_state["in_hand"] == parts[1].id, "the next session finds the latest"
 
 
@@ -113,13 +115,13 @@ def test_page_tells_its_job_from_others_and_dequeues(open_app, in_the_hand, no_f
 
 def test_product_in_use_stays_and_none_replaces_it_unasked(open_app, flange, in_the_hand):
     app = open_app("pages/inspect.py")
-    for _ in range(2 * open_product_store.SIZE):
-        open_product_store.put(another(flange))
+    for _ in range(2 * SIZE):
+        shelf().put(another(flange))
         app.run()
     assert "is no longer in memory" not in words(app)
     assert latest(in_the_hand).live == in_the_hand.scored.live
 
-    last = [open_product_store.put(another(flange)) for _ in range(open_product_store.SIZE)][-1]
+    last = [shelf().put(another(flange)) for _ in range(SIZE)][-1]
     for page in ("inspect", "explore", "defect_types"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, app.exception
@@ -132,7 +134,7 @@ def test_product_in_use_stays_and_none_replaces_it_unasked(open_app, flange, in_
 
 def test_the_mode_of_the_product_check_is_that_of_all_windows(open_app, in_the_hand, drawn, workspace):
     assert not in_the_hand.checked(0).is_foreign
-    strict = open_product_store.change(
+    strict = shelf().change(
         in_the_hand.id, lambda product: replace(product, product_check=replace(product.product_check, limit=-1.0))
     )
     here, there = open_app("pages/inspect.py"), open_app("pages/inspect.py")
@@ -172,7 +174,7 @@ def test_what_one_window_sets_appears_in_the_other(open_app, in_the_hand, drawn)
 
 def test_the_sentence_counts_what_the_verdicts_are(open_app, in_the_hand, drawn):
     """A good part that the product check stops is shown as rejected, and counted so, though its score is low."""
-    strict = open_product_store.change(
+    strict = shelf().change(
         in_the_hand.id, lambda product: replace(product, product_check=replace(product.product_check, limit=-1.0))
     )
     app = open_app("pages/inspect.py")
@@ -198,7 +200,7 @@ def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkey
     app, evidence_of_product, numbers = open_app("pages/inspect.py"), TaughtProduct.evidence, iter(range(9))
 
     def meanwhile(*arguments, **named):
-        open_product_store.add(open_product_store.find(in_the_hand.id), picture(next(numbers)))
+        shelf().add(shelf().find(in_the_hand.id), picture(next(numbers)))
         return evidence_of_product(*arguments, **named)
 
     with monkeypatch.context() as patch:
@@ -207,19 +209,19 @@ def test_a_photo_added_while_another_session_draws(open_app, in_the_hand, monkey
     assert not app.exception, app.exception
     app.run()
     assert not app.exception, app.exception
-    part = open_product_store.find(in_the_hand.id)
+    part = shelf().find(in_the_hand.id)
     assert len(part.thumbnails) == len(part.scored.photos) == len(in_the_hand.scored.photos) + next(numbers)
 
 
 def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     def add(seed: int) -> None:
-        open_product_store.add(open_product_store.find(in_the_hand.id), picture(seed % 12))
+        shelf().add(shelf().find(in_the_hand.id), picture(seed % 12))
 
     def turn(number: int) -> None:
-        open_product_store.change(in_the_hand.id, lambda product: replace(product, notes=(*product.notes, f"{number}")))
+        shelf().change(in_the_hand.id, lambda product: replace(product, notes=(*product.notes, f"{number}")))
 
     def draw(number: int) -> None:
-        part = open_product_store.find(in_the_hand.id)
+        part = shelf().find(in_the_hand.id)
         part = transitions.moved(part, {"k": part.scored.stops("k")[number % 8]})
         scores = part.scored.scores(**(live := part.live))
         view = bench_states.of_model(part, len(part.scored.photos) - 1)
@@ -229,7 +231,7 @@ def test_no_change_is_lost_and_no_drawing_sees_half_of_one(in_the_hand):
     with ThreadPoolExecutor(8) as threads:
         for done in [threads.submit(work, number) for number in range(36) for work in (add, turn, draw)]:
             done.result()
-    part = open_product_store.find(in_the_hand.id)
+    part = shelf().find(in_the_hand.id)
     added = {photo.name for photo in part.scored.photos[len(in_the_hand.scored.photos) :]}
     assert added == {f"new{seed}.png" for seed in range(12)}
     assert len(part.scored.photos) == len(in_the_hand.scored.photos) + 12

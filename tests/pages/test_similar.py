@@ -7,10 +7,12 @@ from inspect_core.images.photo_reader import DecodedPhoto, read
 from inspect_core.recipe_io import recipe_file
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.tuning.known_cases_training import LEAST
-from inspect_core.ui import crops, open_product_store, taught_product
+from inspect_core.ui import crops
 from inspect_core.ui.inspect import gallery_building
 from inspect_core.ui.inspect.known_cases_panel import WHOLE
 from inspect_core.verdict import Limits
+from inspect_core.workbench import taught_product
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, open_recipe, press, save_recipe, words
 
 PAGE = "pages/inspect.py"
@@ -18,11 +20,11 @@ LIKE_NOTHING = "Nothing similar in the gallery."
 
 
 def cases(part):
-    return open_product_store.find(part.id).known_cases
+    return shelf().find(part.id).known_cases
 
 
 def add(part, picture) -> int:
-    return open_product_store.add(part, picture).position_of(picture.digest)
+    return shelf().add(part, picture).position_of(picture.digest)
 
 
 def build(app, part):
@@ -111,10 +113,10 @@ def test_gallery_limit_is_live_and_ends_with_its_gallery(app, in_the_hand, monke
 def test_gallery_is_saved_in_the_recipe_and_revisable(app, in_the_hand, workspace):
     choose(app, in_the_hand, 0)
     save_recipe(app)
-    first = open_product_store.find(in_the_hand.id).recipe
+    first = shelf().find(in_the_hand.id).recipe
     assert first.known_cases.params()["cases"] == cases(in_the_hand).params()["cases"]
     open_recipe(app.switch_page("pages/recipes.py").run(), "flange.zip")
-    opened = open_product_store.find(app.session_state["in_hand"])
+    opened = shelf().find(app.session_state["in_hand"])
     assert opened.id != in_the_hand.id
     position = add(opened, stranger(2))
     choose(app.switch_page(PAGE).run(), opened, position)

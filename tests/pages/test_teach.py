@@ -17,8 +17,9 @@ from inspect_core.methods.registry import FIXED, LOOSE, methods_in
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.forecast import methods_to_fit
-from inspect_core.ui import open_product_store, shell, teaching_job, weights_panel
+from inspect_core.ui import shell, teaching_job, weights_panel
 from inspect_core.ui.teach import teach_panels
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import choose_folder, finish, press, wait_for_job, words
 
 PAGE = "pages/teach.py"
@@ -105,7 +106,7 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product):
     second = on_product.button(key="teach")
     assert second.disabled or not shell.jobs().current.active
     finish(on_product)
-    (open_product,) = open_product_store._store().items.values()
+    (open_product,) = shelf().items.values()
     assert open_product.product == "flange"
     assert open_product.product_check is not None
 

@@ -1,14 +1,19 @@
 """What all page tests do: wait for the job in the background, press, read the page."""
 
 import copy
+import sys
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from inspect_core.ui import open_product_store, shell, taught_product
-from inspect_core.ui.taught_product import TaughtProduct
+import streamlit as st
+
+from inspect_core.ui import shell
 from inspect_core.verdict import Limits
+from inspect_core.workbench import taught_product
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 def wait_until(done: Callable[[], object], seconds: float = 120) -> None:
@@ -85,14 +90,21 @@ def words(app) -> str:
     return " ".join(element.value for elements in kinds for element in elements)
 
 
+def end_process() -> None:
+    """What a process has in memory is gone, as after a restart."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    sys.modules[shelf.__module__]._shelves.clear()
+
+
 def latest(part: TaughtProduct) -> TaughtProduct:
     """The product as it is now, in all windows."""
-    return open_product_store.find(part.id)
+    return shelf().find(part.id)
 
 
 def limit_by_hand(part: TaughtProduct, limits: Limits | None) -> None:
     """Limits set as on the bench, in any window; None for the suggested ones."""
-    open_product_store.change(part.id, lambda product: replace(product, limits_by_hand=limits))
+    shelf().change(part.id, lambda product: replace(product, limits_by_hand=limits))
 
 
 def another(part: TaughtProduct) -> TaughtProduct:

@@ -20,8 +20,8 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.study import FittedStudy, Study
 from inspect_core.tuning import patch_sample
 from inspect_core.tuning.patch_sample import PatchSample, SampleFit, explained, stop_explaining
-from inspect_core.ui import previews
-from inspect_core.ui.previews import LEAD, PreviewRun
+from inspect_core.workbench import previews
+from inspect_core.workbench.previews import LEAD, PreviewRun
 
 GRID = (16, 16)
 PLACES = 256

@@ -5,15 +5,14 @@ from types import SimpleNamespace
 from inspect_core.audit.database import LogError
 from inspect_core.audit.log import AuditLog
 from inspect_core.ui.inspect import relabelling
+from inspect_core.workbench.shelf import Shelf
 
 
 def test_a_label_that_the_log_refused_changes_nothing(monkeypatch):
     photo = SimpleNamespace(name="a.png", digest="0" * 64, label="good", original_label=None)
     product = SimpleNamespace(id="1", product="tile", recipe_digest="", scored=SimpleNamespace(photos=[photo]))
     changed = []
-    monkeypatch.setattr(
-        relabelling.open_product_store, "change", lambda *change: changed.append(change) or "relabelled"
-    )
+    monkeypatch.setattr(Shelf, "change", lambda shelf, *change: changed.append(change) or "relabelled")
     monkeypatch.setattr(relabelling.defect_labels, "set_label", lambda *label: changed.append(label))
 
     def refuse(self, entries):

@@ -10,10 +10,11 @@ from inspect_core.runtime.jobs import Job
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
 from inspect_core.tuning.detector_comparison import compare, fitted
-from inspect_core.ui import open_product_store, shell
-from inspect_core.ui.fitted_product import product_from_study
+from inspect_core.ui import shell
 from inspect_core.ui.result_cache import ResultCache
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.fitted_product import product_from_study
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 @st.cache_resource(show_spinner=False)
@@ -47,13 +48,13 @@ def put_on_bench(product: TaughtProduct, row: ComparisonRow) -> None:
 
     Raises JobRejected as `Jobs.submit` and `require_room`.
     """
-    open_product_store.require_room()
+    shelf().require_room()
     order = replace(product.latest_order().to_compare(), method=row.detector, as_published=row.as_published)
 
     def work(job: Job) -> str:
         job.report(0.0, "loading the network")
         study = fitted(row)
         made = product_from_study(product.product, study, product.notes, product.product_check, order=order)
-        return open_product_store.put(made.with_areas(order.areas))
+        return shelf().put(made.with_areas(order.areas))
 
     shell.start(f"Opening {row.title} on Inspect", work)

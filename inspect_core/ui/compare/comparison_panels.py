@@ -17,7 +17,7 @@ from inspect_core.tuning.detector_comparison import published
 from inspect_core.ui import charts, data_table, shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs
 from inspect_core.ui.data_table import DataColumn
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 REPLACED = "A newer comparison replaced this one. Compare again."
 

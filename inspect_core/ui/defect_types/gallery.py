@@ -10,9 +10,11 @@ from inspect_core.images.boxes import Box, crop_square
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.images.png import png_of
 from inspect_core.runtime.wording import pluralise
-from inspect_core.ui import crops, defect_labels, open_product_store, shell
+from inspect_core.ui import crops, shell
 from inspect_core.ui.defect_types import training_job
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench import defect_labels
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 ON_A_PAGE = 18
 CELL = 148
@@ -123,7 +125,7 @@ def _rename(taught_id: str, positions: list[int], old: str, new: str, joins: boo
 
 
 def _keep(taught_id: str, positions: list[int], defect_type: str) -> None:
-    product = open_product_store.find(taught_id)
+    product = shelf().find(taught_id)
     try:
         if product is not None:
             defect_labels.set_label(product, positions, defect_type)

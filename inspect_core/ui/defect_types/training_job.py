@@ -13,11 +13,12 @@ from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.runtime.ordered_pool import in_order
 from inspect_core.runtime.progress import stage
-from inspect_core.ui import crops, open_product_store, result_cache, teaching_job
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import crops, result_cache, teaching_job
 from inspect_core.whole_part import defect_type_training
 from inspect_core.whole_part.cross_validation import CrossValidation
 from inspect_core.whole_part.training_crops import TrainingCrop, boxes_of_mask
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 AWAY = tuple(np.round(np.geomspace(0.5, 8, 33), 3).tolist())
 
@@ -70,7 +71,7 @@ def last(product: TaughtProduct) -> TypeTrainingResult | None:
 
 def rename(taught_id: str, old: str, new: str) -> None:
     """Rename one of the product's defect types, if it exists; nothing is learned again."""
-    product = open_product_store.find(taught_id)
+    product = shelf().find(taught_id)
     names = () if product is None or product.defect_types is None else product.defect_types.names
     if product is None or old not in names or new in names:
         return
@@ -78,7 +79,7 @@ def rename(taught_id: str, old: str, new: str) -> None:
     def renamed(current: TaughtProduct) -> TaughtProduct:
         return replace(current, defect_types=current.defect_types and current.defect_types.renamed(old, new))
 
-    open_product_store.change(product.id, renamed)
+    shelf().change(product.id, renamed)
     if (result := last(product)) is not None:
         known = result.order.examples
         examples = tuple(
@@ -120,7 +121,7 @@ def _learn(product: TaughtProduct, order: TypeTrainingConfig, job: Job) -> TypeT
     nothing = np.empty((0, len(classifier.classes)))
     ways = classifier.predict_proba, classifier.parent_proba
     posteriors = [way(foreign) if len(foreign) else nothing for way in ways]
-    open_product_store.change(product.id, lambda current: replace(current, defect_types=learned.defect_types))
+    shelf().change(product.id, lambda current: replace(current, defect_types=learned.defect_types))
     return TypeTrainingResult(order, learned.unseen, left_out, *posteriors, *confidences)
 
 

@@ -5,13 +5,12 @@ from operator import itemgetter
 import streamlit as st
 
 from inspect_core.runtime.wording import pluralise
-from inspect_core.ui import crops, data_table, defect_labels, shell, teaching_job
+from inspect_core.ui import crops, data_table, shell, teaching_job
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.data_table import DataColumn
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingConfig
 from inspect_core.ui.defect_types.training_results import PARENTS
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.training_crops import (
     ENOUGH,
     MIN_PARTS_PER_TYPE,
@@ -21,6 +20,8 @@ from inspect_core.whole_part.training_crops import (
     groups_of,
     learnable,
 )
+from inspect_core.workbench import defect_labels
+from inspect_core.workbench.taught_product import TaughtProduct
 
 COUNTS_WIDTH = 430
 ORDER_WIDTH = 470

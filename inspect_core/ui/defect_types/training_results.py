@@ -6,12 +6,12 @@ import streamlit as st
 from inspect_core.plots import defect_type_plots
 from inspect_core.runtime.wording import pluralise
 from inspect_core.scoring.metrics import accuracy, expected_calibration_error, ood_calibration_error, reliability_curve
-from inspect_core.ui import charts, defect_naming, open_product_store, shell
+from inspect_core.ui import charts, defect_naming, in_hand, shell
 from inspect_core.ui.defect_types import training_job
 from inspect_core.ui.defect_types.training_job import TypeTrainingResult
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.whole_part.defect_type_training import FOREST, NETWORK
 from inspect_core.whole_part.defect_types import DefectTypes
+from inspect_core.workbench.taught_product import TaughtProduct
 
 PARENTS = {FOREST: "Random forest", NETWORK: "Neural net"}
 KERNEL = {FOREST: "kernel density forest", NETWORK: "kernel density network"}
@@ -22,7 +22,7 @@ CONFUSION_WIDTH = 540
 CURVE_WIDTH = 470
 
 
-@open_product_store.as_fragment
+@in_hand.as_fragment
 def results(product: TaughtProduct) -> None:
     """First how often the name is right, then where the limit lies and how far the probability is right."""
     learned = training_job.last(product)

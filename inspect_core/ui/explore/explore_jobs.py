@@ -21,7 +21,7 @@ from inspect_core.tuning.scatter_points import ScatterPoints
 from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.tuning.tsne import arrange
 from inspect_core.ui import result_cache
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 PATCHES = 2000
 SAMPLED = 8192

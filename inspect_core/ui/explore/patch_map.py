@@ -15,12 +15,12 @@ from inspect_core.plots.chart_theme import ChartTheme, as_text
 from inspect_core.plots.scatter import PointMarkers
 from inspect_core.study.scored_photo import UNKNOWN
 from inspect_core.tuning import scatter_points as explore
-from inspect_core.ui import charts, open_product_store, result_cache, shell
+from inspect_core.ui import charts, in_hand, result_cache, shell
 from inspect_core.ui.explore import explore_jobs, variance_panels
 from inspect_core.ui.explore.explore_jobs import MapRequest, ScatterMap
 from inspect_core.ui.session import show_on_bench
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
+from inspect_core.workbench.taught_product import TaughtProduct
 
 PATCHES, PHOTOS = "Patches", "Whole photos"
 BEFORE, AFTER = "Raw network features", "After the detector's mapping"
@@ -30,7 +30,7 @@ NEAR_SIDE = 128
 FRAME = (194, 65, 12)
 
 
-@open_product_store.as_fragment
+@in_hand.as_fragment
 def patch_map(product: TaughtProduct) -> None:
     """t-SNE of patches or photos, with a click leading to the part and the patch."""
     if not product.scored.photos:

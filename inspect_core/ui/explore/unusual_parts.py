@@ -8,8 +8,8 @@ from inspect_core.images.boxes import downscale
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.ui import shell
 from inspect_core.ui.session import show_on_bench
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import VERDICT_PHRASES
+from inspect_core.workbench.taught_product import TaughtProduct
 
 COUNT = 10
 ACROSS = 5

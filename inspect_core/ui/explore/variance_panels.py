@@ -16,7 +16,7 @@ from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.ui import charts, result_cache, shell
 from inspect_core.ui.explore import explore_jobs
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 METRIC_HELP = {
     "image AUROC": "Image AUROC: the probability that a defective part scores higher than a good one; 50% is guessing.",

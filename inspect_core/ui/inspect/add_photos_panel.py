@@ -14,10 +14,12 @@ from inspect_core.line.batch import photos_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.wording import pluralise
-from inspect_core.ui import open_product_store, shell, uploads
+from inspect_core.ui import shell
 from inspect_core.ui.photo_source import TYPES, folder_at
 from inspect_core.ui.session import SessionSettings, settings_of
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench import uploads
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 SHOWN_PROBLEMS = 4
 MOST_ADDED = 200
@@ -84,7 +86,7 @@ def _add_all(product: TaughtProduct, settings: SessionSettings, photos: Sequence
         try:
             picture = read_photo()
             with device_lock(product.extractor.backbone.device):
-                added = open_product_store.add(product, picture)
+                added = shelf().add(product, picture)
             if added is None:  # closed since this run began
                 st.rerun()
             product = added

@@ -7,7 +7,7 @@ from inspect_core.images.boxes import downscale
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_reader import squash
 from inspect_core.ui import shell
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 SIDE = 640
 """Pixels of the longer side of the two pictures."""

@@ -12,12 +12,13 @@ from inspect_core.runtime.json_record import from_table, to_table
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.hot_spot import bright_place
 from inspect_core.scoring.verdict_rule import ACCEPTED
-from inspect_core.ui import open_product_store, shell
+from inspect_core.ui import shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import MALFORMED, NEVER, ignore_callback, stamp_of
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.session import SessionSettings, settings_of
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 SIDE = 1024
 """Pixels of the longer side of the picture that is drawn on."""
@@ -51,7 +52,7 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     except MALFORMED as error:
         settings.areas_problem = str(error) if isinstance(error, ValueError) else "The drawing cannot be read."
         return product
-    changed = open_product_store.change(product.id, lambda current: current.with_areas(areas))
+    changed = shelf().change(product.id, lambda current: current.with_areas(areas))
     if changed is None:  # closed since this run began
         st.rerun()
     return changed

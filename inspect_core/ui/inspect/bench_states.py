@@ -10,9 +10,9 @@ from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.ui import defect_naming
 from inspect_core.ui.bench.bench_state import BenchState
-from inspect_core.ui.previews import PreviewRun
-from inspect_core.ui.taught_product import TaughtProduct, describe
 from inspect_core.verdict import Limits, Verdict, Visibility, assemble
+from inspect_core.workbench.previews import PreviewRun
+from inspect_core.workbench.taught_product import TaughtProduct, describe
 
 COUNTING = "Preview: verdicts follow as soon as all photos are scored."
 

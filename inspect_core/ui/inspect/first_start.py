@@ -7,7 +7,8 @@ import streamlit as st
 
 from inspect_core.datasets.folders import scan
 from inspect_core.runtime.jobs import JobRejected
-from inspect_core.ui import contact_sheet, open_product_store, open_products, shell, teaching_job
+from inspect_core.ui import contact_sheet, open_products, shell, teaching_job
+from inspect_core.workbench.shelf import shelf
 
 WHAT_COMES = (
     "**Now** Loupe is learning how photos of good flanges vary. It sees no defects.",
@@ -24,7 +25,7 @@ def first_start() -> None:
         return
     if shell.jobs().current is None:
         with contextlib.suppress(JobRejected):  # another window was faster
-            if open_products.open_last() or (not open_product_store.open_products() and teaching_job.start_sample()):
+            if open_products.open_last() or (not shelf().open_products() and teaching_job.start_sample()):
                 st.rerun()
     if (job := shell.jobs().find_by_subject(teaching_job.SAMPLE)) is None:
         if shell.active_job() is None:

@@ -10,12 +10,14 @@ from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.tuning import known_cases_training
-from inspect_core.ui import crops, defect_labels, open_product_store, shell
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import crops, shell
 from inspect_core.verdict import Limits
 from inspect_core.whole_part import known_cases
 from inspect_core.whole_part.known_cases import KnownCase
 from inspect_core.whole_part.training_crops import groups_of
+from inspect_core.workbench import defect_labels
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 MOST_GOOD = 100
 
@@ -58,7 +60,7 @@ def start(
             known = list(cases(job))
         job.report(0.9, "fitting the gallery")
         learned = known_cases_training.learn(known, by_region=by_region)
-        open_product_store.change(product.id, lambda current: replace(current, known_cases=learned))
+        shelf().change(product.id, lambda current: replace(current, known_cases=learned))
 
     shell.start(f"Building the gallery for {product.product}", work, subject=("gallery", product.id))
 

@@ -13,7 +13,7 @@ from inspect_core.images import boxes, heatmap
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.recipe_format.fields import SCALE
 from inspect_core.study.evaluation import forecast_sentence
-from inspect_core.ui import defect_naming, open_product_store, open_products, shell, transitions
+from inspect_core.ui import defect_naming, in_hand, open_products, shell
 from inspect_core.ui.bench import bench
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import (
@@ -31,11 +31,13 @@ from inspect_core.ui.inspect import (
     repeat_photo_panel,
     saving,
 )
-from inspect_core.ui.previews import PreviewRun
 from inspect_core.ui.session import SessionSettings, settings_of
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Reason
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
+from inspect_core.workbench import transitions
+from inspect_core.workbench.previews import PreviewRun
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 OWN_MAP_SIDE = 480
 FUSION = ", fused with the energy of its class scores"
@@ -53,7 +55,7 @@ def notes(product: TaughtProduct) -> None:
             st.markdown(f"- {shell.escape(note)}")
 
 
-@open_product_store.as_fragment
+@in_hand.as_fragment
 def bench_with_parameters(product: TaughtProduct) -> None:
     """Show the live parameters of the detector in use and the bench; only this reruns on a move."""
     settings = settings_of(product)
@@ -183,7 +185,7 @@ def apply_bench_input(product: TaughtProduct, settings: SessionSettings) -> Taug
     limits, position, label = bench.read_input(_key(product))
     preview = settings.preview
     if limits is not None and preview is None:
-        product = open_product_store.change(product.id, partial(transitions.limited, limits=limits)) or product
+        product = shelf().change(product.id, partial(transitions.limited, limits=limits)) or product
     elif limits is not None and preview is not None and preview.complete:
         preview.limits = limits
     if position is not None and 0 <= position < len(product.scored.photos):
@@ -252,13 +254,11 @@ def choose_scale(shown: ShownPhoto) -> None:
 
 def _set_scale(taught_id: str, key: str) -> None:
     scale = st.session_state[key]
-    open_product_store.change(
-        taught_id, lambda current: replace(current, mm_per_pixel=scale if SCALE.holds(scale) else None)
-    )
+    shelf().change(taught_id, lambda current: replace(current, mm_per_pixel=scale if SCALE.holds(scale) else None))
 
 
 def _set_mode(taught_id: str, key: str) -> None:
-    open_product_store.change(taught_id, partial(transitions.checking, mode=st.session_state[key]))
+    shelf().change(taught_id, partial(transitions.checking, mode=st.session_state[key]))
 
 
 def _check_all(product: TaughtProduct) -> None:

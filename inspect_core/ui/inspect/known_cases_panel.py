@@ -9,12 +9,13 @@ from inspect_core.images.boxes import Box
 from inspect_core.images.photo_reader import ImageError
 from inspect_core.runtime.wording import pluralise
 from inspect_core.tuning.known_cases_training import LEAST
-from inspect_core.ui import crops, open_product_store, shell
+from inspect_core.ui import crops, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.inspect import gallery_building
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import KnownCase, KnownCases
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 SHOWN = 5
 MOST_REGIONS = 8
@@ -150,7 +151,7 @@ def _add(product: TaughtProduct, cases: KnownCases, case: KnownCase, position: i
         defect_type = (defect_type or "").strip()
         if st.button("Add", type="primary", disabled=busy or not defect_type, key=f"add_case-{product.id}-{position}"):
             known_case = replace(case, defect_type=defect_type, note=note.strip())
-            open_product_store.change(
+            shelf().change(
                 product.id,
                 lambda current: replace(
                     current, known_cases=current.known_cases and current.known_cases.add(known_case)
@@ -169,7 +170,7 @@ def _take_out(taught_id: str, digest: str) -> None:
             return current
         return replace(current, known_cases=current.known_cases.without(row))
 
-    open_product_store.change(taught_id, without)
+    shelf().change(taught_id, without)
 
 
 def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], limits: Limits, *, busy: bool) -> None:
@@ -202,7 +203,7 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
 
 def _set_limit(taught_id: str, key: str) -> None:
     limit = st.session_state[key]
-    open_product_store.change(
+    shelf().change(
         taught_id,
         lambda current: replace(current, known_cases=current.known_cases and current.known_cases.with_limit(limit)),
     )

@@ -13,7 +13,7 @@ from inspect_core.images.boxes import downscale
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.label_check import check_labels
 from inspect_core.ui import contact_sheet, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 def show(product: TaughtProduct) -> None:

@@ -8,10 +8,12 @@ from streamlit.delta_generator import DeltaGenerator
 from inspect_core.scoring.cost_limit import ESCAPE_COST, CostLimit, cost_limit
 from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study.photo_evidence import evidence_to_choose_by
-from inspect_core.ui import open_product_store, shell, transitions
+from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import SETS, BenchState
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
+from inspect_core.workbench import transitions
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
@@ -73,4 +75,4 @@ def _suggest(product: TaughtProduct, drawn: BenchState, cost: float) -> tuple[Co
 
 
 def _use(taught_id: str, limit: float) -> None:
-    open_product_store.change(taught_id, partial(transitions.limited, limits=Limits(limit, limit)))
+    shelf().change(taught_id, partial(transitions.limited, limits=Limits(limit, limit)))

@@ -19,10 +19,12 @@ from inspect_core.plots.explore_plots import figure_of
 from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained, stop_explaining
-from inspect_core.ui import fitted_product, open_product_store, preferences, previews, shell, transitions
-from inspect_core.ui.previews import PreviewRun
+from inspect_core.ui import preferences, shell
 from inspect_core.ui.session import SessionSettings, settings_at
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench import previews, transitions
+from inspect_core.workbench.previews import PreviewRun
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 HALF_OCTAVES = 8
 MOVED = "parameters moved"
@@ -97,11 +99,11 @@ def undo(taught_id: str, drawn: tuple[str, int]) -> None:
 
     drawn: `shown` when the button was drawn; a press that the browser sends once more later undoes nothing else.
     """
-    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    product, settings = shelf().find(taught_id), settings_at(taught_id)
     if product is None or settings is None or drawn != shown(product, settings):
         return
     if settings.preview is None:
-        product = open_product_store.change(taught_id, fitted_product.undone) or product
+        product = shelf().change(taught_id, transitions.undone) or product
         settings.follow(product)
     settings.set_refits(product, product.fitted())
 
@@ -206,7 +208,7 @@ def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, wai
 
 
 def _move(taught_id: str, name: str, key: str) -> None:
-    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    product, settings = shelf().find(taught_id), settings_at(taught_id)
     if product is not None and settings is not None and key.split(_MORE)[0] == _key_of(product, settings, name):
         _put(product, settings, name, st.session_state[key])
 
@@ -217,7 +219,7 @@ def _take_typed(taught_id: str, name: str, key: str) -> None:
     Only from the field that is drawn: the browser sends the value of one that was replaced once more, when the server
     has dropped its state, and Streamlit then calls this again.
     """
-    product, settings = open_product_store.find(taught_id), settings_at(taught_id)
+    product, settings = shelf().find(taught_id), settings_at(taught_id)
     if product is None or settings is None:
         return
     run = settings.preview
@@ -243,7 +245,7 @@ def _put(product: TaughtProduct, settings: SessionSettings, name: str, value: in
     if run is not None:
         settings.preview = None
         settings.follow(product)
-    open_product_store.change(product.id, partial(transitions.moved, values={name: value}))
+    shelf().change(product.id, partial(transitions.moved, values={name: value}))
 
 
 def _explain(product: TaughtProduct, name: str, in_force: str, remark: str = "") -> None:

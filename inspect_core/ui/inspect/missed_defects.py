@@ -7,7 +7,7 @@ from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.ui.inspect import limit_advice, relabelling
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 MISSED = 0.2
 """Share of the known defects at or below the review limit from which on the strip is shown."""

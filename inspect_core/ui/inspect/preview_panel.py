@@ -4,9 +4,9 @@ import streamlit as st
 
 from inspect_core.ui import shell
 from inspect_core.ui.inspect import live_parameters
-from inspect_core.ui.previews import PreviewRun, State
 from inspect_core.ui.session import settings_at, settings_of
-from inspect_core.ui.taught_product import TaughtProduct, describe
+from inspect_core.workbench.previews import PreviewRun, State
+from inspect_core.workbench.taught_product import TaughtProduct, describe
 
 POLL_SECONDS = 0.4
 

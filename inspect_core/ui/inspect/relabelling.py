@@ -12,8 +12,10 @@ from inspect_core.datasets.splitting import Split
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.runtime.wording import pluralise
 from inspect_core.study.scored_photo import UNKNOWN
-from inspect_core.ui import defect_labels, open_product_store, shell, teaching_job
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import shell, teaching_job
+from inspect_core.workbench import defect_labels
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 DEFECT = "defect"
 """What the page calls a part that a user says is defective."""
@@ -34,7 +36,7 @@ def take(product: TaughtProduct, position: int, label: str) -> TaughtProduct:
         with AuditLog.open() as log:
             log.append_all([entry])
         defect_labels.set_label(product, [position], "" if word == "good" else word)
-        return open_product_store.change(product.id, lambda current: current.labelled({photo.digest: word})) or product
+        return shelf().change(product.id, lambda current: current.labelled({photo.digest: word})) or product
     return product
 
 

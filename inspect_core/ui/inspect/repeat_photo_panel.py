@@ -12,7 +12,7 @@ from inspect_core.runtime.jobs import device_lock
 from inspect_core.scoring.anomaly_map import AREA, image_score
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import BenchState
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 SIDE = 480
 HELD = "again-held"

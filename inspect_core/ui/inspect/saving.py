@@ -6,8 +6,10 @@ import streamlit as st
 
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
-from inspect_core.ui import defect_labels, open_product_store, saved_recipes, shell, transitions
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.ui import saved_recipes, shell
+from inspect_core.workbench import defect_labels, transitions
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 def save_recipe(product: TaughtProduct) -> None:
@@ -31,7 +33,7 @@ def save_recipe(product: TaughtProduct) -> None:
                 why = getattr(error, "strerror", None) or error
                 st.error(f"Not saved: {shell.escape(why)}", icon=":material/error:")
                 return
-            open_product_store.change(product.id, partial(transitions.saved, recipe=recipe, frozen=product))
+            shelf().change(product.id, partial(transitions.saved, recipe=recipe, frozen=product))
             try:
                 defect_labels.rename(product.product, name.strip())
             except OSError as error:  # the recipe is saved all the same

@@ -11,9 +11,10 @@ from inspect_core.line.challenge import challenge, name_parts, photos_by_part, r
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
 from inspect_core.recipe_io import recipe_file
 from inspect_core.runtime import workspace
-from inspect_core.ui import data_table, saved_recipes, shell, uploads
+from inspect_core.ui import data_table, saved_recipes, shell
 from inspect_core.ui.photo_source import TYPES
 from inspect_core.ui.recipes import approval_panel
+from inspect_core.workbench import uploads
 
 FAILURES = (ValueError, OSError, RuntimeError)
 

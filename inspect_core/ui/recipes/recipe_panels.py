@@ -21,7 +21,7 @@ from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
-from inspect_core.ui import data_table, open_product_store, open_recipe, saved_recipes, shell, weights_panel
+from inspect_core.ui import data_table, in_hand, open_recipe, saved_recipes, shell, weights_panel
 from inspect_core.ui.recipes import approval_panel, challenge_panel, export_panel, extension_panel
 from inspect_core.ui.recipes.recipe_table import RecipeSummary
 
@@ -77,7 +77,7 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
 
 def show_unsaved() -> None:
     """Say that no recipe holds the open product as it is, where that is so."""
-    product = open_product_store.current()
+    product = in_hand.current()
     if product is not None and not product.is_saved:
         state = saved_recipes.state(product.recipe_digest, is_saved=False)
         words = f"**{shell.escape(product.product)}** is {shell.escape(state)}. Save it on Inspect to find it here."

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from inspect_core.study.scored_photo import ScoredPhoto
-from inspect_core.ui import defect_labels
+from inspect_core.workbench import defect_labels
 
 
 def hand_with(*defect_types: str, product: str = "flange") -> SimpleNamespace:

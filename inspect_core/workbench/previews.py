@@ -25,10 +25,10 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import PatchSample, SampleFit
-from inspect_core.ui import fitted_product, open_product_store
-from inspect_core.ui.fitted_product import LimitsByHand
-from inspect_core.ui.taught_product import TaughtProduct
 from inspect_core.verdict import Limits
+from inspect_core.workbench import transitions
+from inspect_core.workbench.shelf import shelf
+from inspect_core.workbench.taught_product import TaughtProduct
 
 _numbers = count(1)
 LEAD = 8
@@ -158,11 +158,13 @@ class PreviewRun:
         shown = self._shown
         return shown.scored.map(shown.places[position], **(live or shown.live))
 
-    def limits_by_hand(self) -> LimitsByHand | None:
+    def limits_by_hand(self) -> transitions.LimitsByHand | None:
         """Those that were set on the preview; None for those that follow."""
         if self.limits is None:
             return None
-        return LimitsByHand(self.limits, self.scored.default_limits(**self.live), self.scored.ceiling(**self.live))
+        return transitions.LimitsByHand(
+            self.limits, self.scored.default_limits(**self.live), self.scored.ceiling(**self.live)
+        )
 
     def chosen(self, view: int) -> int | None:
         """The live value of this view that a user chose, None for what the fit begins with."""
@@ -292,7 +294,7 @@ def fit_all(product: TaughtProduct, run: PreviewRun) -> None:
     JobRejected where a saved product could not be kept once it is changed, and Cancelled after `cancel`.
     """
     if product.is_saved:
-        open_product_store.require_room()
+        shelf().require_room()
     unfitted = product.own_study.with_parameters(run.parameters)
     with device_lock(unfitted.extractor.backbone.device):
         study = unfitted.fit(run.report)
@@ -304,6 +306,6 @@ def fit_all(product: TaughtProduct, run: PreviewRun) -> None:
     def refitted(latest: TaughtProduct) -> TaughtProduct:
         """Photos may have been added and types learned meanwhile."""
         others = {other: value for other, value in latest.chosen().items() if other != name}
-        return latest if run.cancelled else fitted_product.refitted_in_place(latest, study, others | chosen, by_hand)
+        return latest if run.cancelled else transitions.refitted_in_place(latest, study, others | chosen, by_hand)
 
-    open_product_store.change(product.id, refitted)
+    shelf().change(product.id, refitted)

@@ -11,7 +11,7 @@ from pathlib import Path
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, exclusive
 from inspect_core.runtime.json_text import from_json
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench.taught_product import TaughtProduct
 
 LONGEST = 40
 LONGEST_FILE = 2**26  # bytes: enough for half a million photos

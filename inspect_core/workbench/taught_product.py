@@ -74,7 +74,7 @@ def describe(values: Mapping[str, float]) -> str:
 class TaughtProduct:
     """A product on Inspect: from a study just fitted, or from a recipe that was opened.
 
-    Sessions and jobs share it, so it never changes: `open_product_store.change` replaces it by a changed copy of the
+    Sessions and jobs share it, so it never changes: `shelf().change` replaces it by a changed copy of the
     same id, and a run or job that began with one copy uses that copy to its end.
 
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in

@@ -1,92 +1,53 @@
-"""Products made from a finished fit: a new one, or one that takes the place of a product fitted before."""
+"""What a user can do with a product: pure functions from a product to the one that follows.
 
-from collections.abc import Mapping, Sequence
+`Shelf.change` applies them, for all windows, one at a time.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from inspect_core.images import heatmap
-from inspect_core.images.alignment import Alignment, NotLocated
-from inspect_core.images.areas import InspectionAreas
-from inspect_core.images.photo_reader import ImageError, read
-from inspect_core.runtime.ordered_pool import in_order
-from inspect_core.runtime.wording import join_first_names
+from inspect_core.recipe import Recipe
 from inspect_core.scoring.anomaly_map import AREA, largest_area
-from inspect_core.study.scored_photo import ADDED, ScoredPhoto, UnscoredPhoto
 from inspect_core.study.study import FittedStudy
-from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.ui.taught_product import TaughtProduct, new_id
 from inspect_core.verdict import Limits
-from inspect_core.whole_part.product_check import ProductCheck
+from inspect_core.workbench.fitted_product import with_changes
+from inspect_core.workbench.taught_product import TaughtProduct, new_id
 
-PICTURE_SIDE = 480
-"""Pixels of the longer side of a photo without a score, and of the reference beside it."""
 KEPT = "Kept from before: "
 """How the note begins that says what became of what a user had set."""
 
 
-def product_from_study(
-    product: str,
-    study: FittedStudy,
-    notes: tuple[str, ...] = (),
-    product_check: ProductCheck | None = None,
-    order: TeachingConfig | None = None,
-    **known: Any,
-) -> TaughtProduct:
-    """The product of a finished fit; order: that it was taught by, None for that of the study; known: further fields
-    of it.
+def moved(product: TaughtProduct, values: Mapping[str, int]) -> TaughtProduct:
+    """Live values set; scores then have another scale, and limits set by hand keep their ratio to the suggested."""
+    live, limits = product.live | dict(values), product.limits_by_hand
+    if limits is not None:
+        before, after = (product.suggested_limits(at) for at in (product.live, live))
+        ceilings = product.scored.ceiling(**product.live), product.scored.ceiling(**live)
+        limits = limits.carried(before, after, ceilings)
+    return replace(product, moved=live, limits_by_hand=limits)
+
+
+def limited(product: TaughtProduct, limits: Limits) -> TaughtProduct:
+    """Limits set by hand; the suggested ones go on to follow what is moved."""
+    return replace(product, limits_by_hand=None if limits == product.suggested_limits(product.live) else limits)
+
+
+def checking(product: TaughtProduct, mode: str) -> TaughtProduct:
+    """The product check in this mode, if there is one."""
+    return replace(product, product_check=product.product_check and product.product_check.with_mode(mode))
+
+
+def saved(product: TaughtProduct, recipe: Recipe, frozen: TaughtProduct) -> TaughtProduct:
+    """Saved as a recipe of the name that it states.
+
+    frozen: the product of which it was made; what was changed since is not saved.
     """
-
-    def thumbnail(photo: ScoredPhoto) -> bytes:
-        return heatmap.thumbnail(photo.placed.picture(read(photo.path, photo.depth).pixels))
-
-    return TaughtProduct(
-        product,
-        study.scored,
-        study.extractor,
-        study,
-        notes=notes,
-        product_check=product_check,
-        order=order or study.order,
-        thumbnails=tuple(in_order(thumbnail, study.photos)),
-        without_score=unscored_pictures(study.scored.unscored, study.extractor.alignment),
-        **known,
-    )
-
-
-def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:
-    """The product of a fit with what a user did before: photos added and labelled, areas drawn.
-
-    photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
-    """
-    study = product.own_study
-    missing = []
-    learned = {sample.path for sample in (*study.split.train, *study.order.scored)}
-    for photo in photos:
-        if photo.subset == ADDED and photo.path not in learned:
-            try:
-                pixels = read(photo.path, photo.depth).pixels
-                placed = replace(photo, placement=study.extractor.place(pixels))
-            except (ImageError, NotLocated):
-                missing.append(photo.name)
-                continue
-            thumbnail = heatmap.thumbnail(placed.placed.picture(pixels))
-            product = product.with_photo(placed, study.features(placed), thumbnail)
-    labels = {photo.digest: photo.label for photo in photos if photo.original_label is not None}
-    note = [f"Added before, and gone since or not located: {join_first_names(missing)}."] if missing else []
-    return replace(product.labelled(labels).with_areas(areas), notes=(*product.notes, *note))
-
-
-def unscored_pictures(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:
-    """A WebP picture of each photo without a score, b"" where it is gone, then one of the reference."""
-    if not unscored:
-        return ()
-    pictures = []
-    for photo in unscored:
-        try:
-            pictures.append(heatmap.thumbnail(read(photo.sample.path, photo.sample.depth).pixels, side=PICTURE_SIDE))
-        except ImageError:
-            pictures.append(b"")
-    return (*pictures, b"" if alignment is None else heatmap.thumbnail(alignment.reference, side=PICTURE_SIDE))
+    known = {"product": recipe.product, "recipe": recipe, "recipe_digest": str(recipe.digest)}
+    if product.is_fixed:
+        known["limits_by_hand"] = None  # they are the recipe's own now
+    contents = replace(frozen, **known).contents()
+    return replace(product, saved_contents=contents, **known)
 
 
 class LimitsByHand(NamedTuple):

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from inspect_core.images.photo_quality import QualityRange, measure_quality
-from inspect_core.ui import taught_product
-from inspect_core.ui.taught_product import TaughtProduct
+from inspect_core.workbench import taught_product
+from inspect_core.workbench.taught_product import TaughtProduct
 
 
 class CountingStudy:
