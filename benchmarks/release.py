@@ -2,8 +2,9 @@
 
 python -m benchmarks.release [--out dist]
 
-The wheel is built from the unpacked source distribution, so both are shown to be whole. It is installed with all it
-depends on into a new environment, which teaches the sample, exports the recipe and opens the app, outside the checkout.
+The wheel is built from the unpacked source distribution, so both are shown to be whole. It is installed with each extra
+into new environments, outside the checkout: one teaches the sample, exports the recipe and opens the app, those without
+torch inspect with the export.
 """
 
 import argparse
@@ -45,34 +46,66 @@ def build(out: Path, scratch: Path) -> tuple[Path, Path]:
     return source, wheel
 
 
-def check(wheel: Path, scratch: Path) -> None:
-    """Install the wheel into a new environment and use it as a user does; raise CalledProcessError, OSError."""
-    environment = scratch / "environment"
-    venv.create(environment, with_pip=True)
-    tools = environment / ("Scripts" if os.name == "nt" else "bin")
-    subprocess.run(
-        [tools / "python", "-m", "pip", "-q", "--disable-pip-version-check", "install", wheel], check=True, cwd=scratch
-    )
-    for name in ("LICENSE", "NOTICE"):
-        assert next(environment.rglob(f"loupe_inspect-*.dist-info/licenses/{name}"), None), (
-            f"{name} is not in the wheel."
-        )
-    home = {"HOME": str(scratch), "XDG_DATA_HOME": str(scratch / "data")}
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("LOUPE_", "PYTHON"))} | home
+class Installed:
+    """The wheel with an extra, "" for none, in a new environment outside the checkout."""
 
-    def loupe(*words: object, returns: int = ACCEPTED) -> None:
-        print("loupe", *words, flush=True)
-        command = [tools / "loupe", *map(str, words)]
-        done = subprocess.run(command, cwd=scratch, env=env, stdout=subprocess.DEVNULL)
+    def __init__(self, wheel: Path, extra: str, scratch: Path) -> None:
+        print(f"installing {wheel.name}{f'[{extra}]' if extra else ''}", flush=True)
+        self.folder, self.scratch = scratch / f"environment-{extra or 'none'}", scratch
+        self.tools = self.folder / ("Scripts" if os.name == "nt" else "bin")
+        home = {"HOME": str(scratch), "XDG_DATA_HOME": str(scratch / "data")}
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("LOUPE_", "PYTHON"))}
+        self.env = environment | home
+        venv.create(self.folder, with_pip=True)
+        self.add(wheel, extra)
+
+    def add(self, wheel: Path, extra: str) -> None:
+        """Install the wheel with one more extra."""
+        asked = f"{wheel}[{extra}]" if extra else wheel
+        self.run("python", "-m", "pip", "-q", "--disable-pip-version-check", "install", asked)
+        self.run("python", "-m", "pip", "check")
+
+    def run(self, command: str, *words: object, returns: int = ACCEPTED) -> None:
+        """Raise CalledProcessError for another exit status."""
+        print(command, *words, flush=True)
+        line = [self.tools / command, *map(str, words)]
+        done = subprocess.run(line, cwd=self.scratch, env=self.env, stdout=subprocess.DEVNULL)
         if done.returncode != returns:
-            raise subprocess.CalledProcessError(done.returncode, command)
+            raise subprocess.CalledProcessError(done.returncode, line)
 
-    loupe("doctor")
-    shutil.copytree(next(environment.rglob("app_files/sample_data/flange")), scratch / "flange")
-    loupe("fit", "flange", "--out", "flange.zip")
-    loupe("export", "flange.zip", "--out", "line.zip")
-    loupe("inspect", "line.zip", "flange/test/dent", returns=NOT_ACCEPTED)
-    opens(tools / "loupe", scratch, env)
+
+def check(wheel: Path, scratch: Path) -> None:
+    """Install the wheel with each extra and use it as its users do; raise CalledProcessError, OSError."""
+    app = Installed(wheel, "app", scratch)
+    for name in ("LICENSE", "NOTICE"):
+        is_there = next(app.folder.rglob(f"loupe_inspect-*.dist-info/licenses/{name}"), None)
+        assert is_there, f"{name} is not in the wheel."
+    app.run("loupe", "doctor")
+    shutil.copytree(next(app.folder.rglob("app_files/sample_data/flange")), scratch / "flange")
+    app.run("loupe", "fit", "flange", "--out", "flange.zip")
+    app.run("loupe", "export", "flange.zip", "--out", "line.zip")
+    opens(app.tools / "loupe", scratch, app.env)
+    app.add(wheel, "cluster")
+    app.run("python", "-c", "import inspect_core.sharding.cluster")
+    check_line(wheel, scratch)
+
+
+def check_line(wheel: Path, scratch: Path) -> None:
+    """Install it without an extra and as on a PC at the line, without torch, and inspect with line.zip and a list that
+    is not in UTF-8.
+    """
+    photos = scratch / "parts"
+    shutil.copytree(scratch / "flange/test/dent", photos)
+    rows = "".join(f"{photo.name};Prüfling verkratzt\n" for photo in photos.iterdir())
+    (photos / "labels.csv").write_bytes(f"Datei;Fehler\n{rows}".encode("cp1252"))
+    photo = next(photos.glob("*.jpg"))
+    code = "import sys; from inspect_core import Runner, read; Runner('line.zip').inspect(read(sys.argv[1]).pixels)"
+    without_torch = "import importlib.util; assert importlib.util.find_spec('torch') is None"
+    for extra in ("", "line"):
+        installed = Installed(wheel, extra, scratch)
+        installed.run("python", "-c", without_torch)
+        installed.run("python", "-c", code, photo)
+    installed.run("loupe", "inspect", "line.zip", photos, "--csv", "verdicts.csv", returns=NOT_ACCEPTED)
 
 
 def opens(command: Path, folder: Path, env: dict[str, str]) -> None:

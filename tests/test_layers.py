@@ -21,6 +21,13 @@ SHARED = {"inspect_core.runtime.json_record", "inspect_core.runtime.stored", "in
 """Modules: the form in which a fitted value is kept, and work that all cores share."""
 BELOW_THE_LINE = set(ROOMS[ROOMS.index("line") :])
 """Rooms that the line loads: NumPy, SciPy, Pillow, OpenCV and ONNX Runtime only, SQLAlchemy for `audit`."""
+OF_THE_APP = {
+    "runtime.threads": {"torch", "threadpoolctl"},
+    "runtime.serialisation": {"safetensors"},
+    "classify.forest": {"scikit-learn"},
+}
+"""What modules of theirs load where the app alone calls them."""
+DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless", "yaml": "pyyaml", "sklearn": "scikit-learn"}
 TRAINING = {"classify.net_training"}
 """Modules of theirs that are loaded when something is trained."""
 
@@ -67,6 +74,17 @@ def faults(name: str, path: Path) -> list[str]:
 
 def test_imports_go_down() -> None:
     assert [fault for name, path in modules() for fault in faults(name, path)] == []
+
+
+def test_a_pc_at_the_line_has_what_is_imported_there() -> None:
+    """Lazily too: a list beside photos that is not in UTF-8 needs a package that a folder without one does not."""
+    rows = (ROOT / "requirements-line.txt").read_text(encoding="utf-8").splitlines()
+    known = {row.partition("==")[0] for row in rows}
+    for name, path in modules():
+        if name.split(".")[0] in BELOW_THE_LINE and name not in TRAINING:
+            packages = {other.split(".")[0] for other in imported(path)} - {"inspect_core"} - sys.stdlib_module_names
+            missing = {DISTRIBUTIONS.get(package, package.replace("_", "-")) for package in packages} - known
+            assert missing <= OF_THE_APP.get(name, set()), f"{name} needs {missing}"
 
 
 def test_no_page_imports_another() -> None:

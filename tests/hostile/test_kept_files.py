@@ -226,7 +226,7 @@ LABELS = PLACED | {f"text: {name}": (lambda path, _, text=text: path.write_text(
 
 @pytest.mark.parametrize("what", LABELS)
 def test_unreadable_labels_are_asked_for_again(workspace, what):
-    from inspect_core.ui import defect_labels
+    from inspect_core.workbench import defect_labels
 
     LABELS[what](workspace / "kinds.json", b"")
     assert defect_labels.labels_of(HAND) == {0: "dent"}

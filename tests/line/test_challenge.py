@@ -82,7 +82,7 @@ def test_product_check_rejection_does_not_pass_a_challenge_part(inspector, photo
     parts.challenge_parts = (named,)
     (answer,) = challenge(parts, {"dent": photo(tmp_path / "other.png", 3)})
     assert (answer.passed, answer.reference_margin, answer.words) == (True, None, "reject (other product)")
-    (answer,) = challenge(inspector(challenge_parts=(named,)), {"dent": path})
+    (answer,) = challenge(inspector(challenge_parts=(named,)), {"dent": photo(tmp_path / "dent again.png", 251)})
     assert (answer.passed, answer.words) == (False, "reject instead of reject (other product)")
 
 

@@ -173,7 +173,8 @@ def test_batch_challenge_and_trial_fill_their_batches(fitted, runs):
     assert [verdict.score for verdict in verdicts] == [verdict.score for verdict in singles]
     assert dict(runs) == {AT_ONCE: 1, 2: 1}
     good = [path for path, verdict in zip(paths, singles, strict=True) if verdict.verdict == "accept"]
-    inspector.challenge_parts = name_parts(inspector, good, [])
+    named = name_parts(inspector, good, [])
+    inspector.challenge_parts = tuple(replace(part, digest="") for part in named)  # as by other photos
     runs.clear()
     assert all(result.passed for result in challenge(inspector, {path.stem: path for path in good}))
     assert runs.total() == math.ceil(len(good) / AT_ONCE)
