@@ -34,9 +34,9 @@ def limit_slider(product: TaughtProduct, page: str) -> None:
     if product.defect_types is None:
         return
     key = f"minimum_confidence-{page}-{product.id}"
-    shell.set_widget(key, round(100 * product.defect_types.minimum_confidence))
+    percent = shell.set_widget(key, round(100 * product.defect_types.minimum_confidence))
     st.slider(
-        "Minimum confidence", 0, 100, format="%d%%", key=key, on_change=_set_limit, args=(product.id, key),
+        "Minimum confidence", 0, 100, percent, format="%d%%", key=key, on_change=_set_limit, args=(product.id, key),
         help="A part whose most likely defect type is below this confidence is reported as “unknown defect type”. "
             "Raise it to name fewer unknown defects by mistake; fewer known defects are then named as well.",
     )  # fmt: skip

@@ -312,10 +312,15 @@ def show_causes(causes: Sequence[str], begins: str = "") -> None:
         st.warning("  \n".join(escape(f"{begins}{cause}") for cause in causes), icon=":material/lightbulb:")
 
 
-def set_widget(key: str, value: object) -> None:
-    """Set a widget's value where it is another one: a value that is sent back undoes a move made meanwhile."""
+def set_widget(key: str, value: T) -> T:
+    """Set a widget's value where it is another one: a value that is sent back undoes a move made meanwhile.
+
+    Returns the value, which the widget is given as its default too: a browser that has missed the run that set it, or
+    mounts the widget later, begins with the default, and sends it as a move with its next event.
+    """
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+    return value
 
 
 def paginate(items: Sequence[T], size: int, key: str) -> Sequence[T]:

@@ -17,7 +17,17 @@ from inspect_core.ui.session import SessionSettings
 from inspect_core.verdict import Limits
 from inspect_core.workbench import fitted_product, previews, taught_product, transitions
 from inspect_core.workbench.shelf import shelf
-from tests.pages.waiting import latest, limit_by_hand, press, save_recipe, sent_back, sign, slider, wait_until
+from tests.pages.waiting import (
+    begins_elsewhere,
+    latest,
+    limit_by_hand,
+    press,
+    save_recipe,
+    sent_back,
+    sign,
+    slider,
+    wait_until,
+)
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +249,22 @@ def test_a_move_of_gamma_previews_then_fits_and_is_undone(open_app, corp_in_hand
     assert settings(app, corp_in_hand).preview is None
     assert drawn[-1].scores.tolist() == before.scores().tolist(), "to the bit"
     assert "· fitted" not in captions(app)
+
+
+def test_no_control_begins_elsewhere_than_it_stands(open_app, corp_in_hand, fit_of_all):
+    """k and N once went to 1 by themselves: a browser had mounted their sliders after the run that set them."""
+    app = open_app("pages/inspect.py")
+    slider(app, "q", corp_in_hand).set_value(5).run()
+    slider(app, "area", corp_in_hand).set_value(1).run()
+    app.number_input(key=f"scale-{corp_in_hand.id}").set_value(0.05).run()
+    assert begins_elsewhere(app.run()) == []
+    slider(app, "gamma", corp_in_hand).set_value(sorted(previews_options(corp_in_hand))[-1]).run()
+    scored_all(app, corp_in_hand)
+    assert begins_elsewhere(app.run()) == []
+    fit_of_all.set()
+    preview_done(app, corp_in_hand)
+    app.run()
+    assert begins_elsewhere(app.run()) == []
 
 
 def test_a_second_window_takes_on_what_is_fitted(open_app, corp_in_hand, drawn):

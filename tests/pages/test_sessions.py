@@ -172,6 +172,19 @@ def test_what_one_window_sets_appears_in_the_other(open_app, in_the_hand, drawn)
     assert slider(there, "k", in_the_hand).value == stops[1], "the last move is in force"
 
 
+def test_nothing_is_saved_that_this_window_has_not_shown(open_app, in_the_hand, workspace):
+    here = open_app("pages/inspect.py")
+    limit_by_hand(in_the_hand, Limits(7.0, 9.0))
+    next(field for field in here.text_input if field.label == "Reason").set_value("first release").run()
+    limit_by_hand(in_the_hand, Limits(7.0, 17.0))  # in another window
+    press(here, "Save")
+    assert "changed in another window" in here.warning[0].value
+    assert "review above 7, reject above 17" in words(here)
+    assert not list((workspace / "recipes").glob("*.zip"))
+    press(here, "Save")
+    assert load(workspace / "recipes/flange.zip").limits == Limits(7.0, 17.0)
+
+
 def test_the_sentence_counts_what_the_verdicts_are(open_app, in_the_hand, drawn):
     """A good part that the product check stops is shown as rejected, and counted so, though its score is low."""
     strict = shelf().change(

@@ -66,6 +66,27 @@ def sent_back(app) -> list[str]:
     return [element.label for kind in kinds for element in app.get(kind) if element.proto.set_value]
 
 
+def begins_elsewhere(app) -> list[str]:
+    """The labels of widgets whose default is not their value: a browser that mounts one later than the run that set it
+    begins with the default, and sends that with its next event as a move that nobody made.
+    """
+    labels = []
+    for kind in ("select_slider", "slider", "checkbox", "toggle", "number_input", "button_group"):
+        for element in app.get(kind):
+            state, proto = element._widget_state, element.proto
+            field = state.WhichOneof("value")
+            value = getattr(state, field) if field else None
+            begin = proto.default if kind != "number_input" or proto.HasField("default") else None
+            if kind in ("select_slider", "button_group"):
+                options = proto.options
+                names = [option if isinstance(option, str) else option.content for option in options]
+                begin = [names[int(position)] for position in begin]
+            shown = list(value.data) if hasattr(value, "data") else value
+            if (list(begin) if kind == "slider" else begin) != shown:
+                labels.append(element.label)
+    return labels
+
+
 def save_recipe(app, name: str = "", reason: str = "first release"):
     """What is on the bench saved as a recipe."""
     app.run()

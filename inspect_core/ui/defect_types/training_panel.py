@@ -108,13 +108,13 @@ def _keep_together(product: TaughtProduct) -> None:
     count = len(set(groups_of([photo.sample for photo in product.scored.photos]).values()))
     if count < len(product.scored.photos):
         key = f"together-{product.id}"
-        st.session_state.setdefault(key, True)
+        begin = st.session_state.setdefault(key, True)
         words = (
             f"File names suggest that the {len(product.scored.photos)} photos show {pluralise(count, 'part')} or lots. "
             "Training on one photo of a part and testing on another makes results look too good. Turn this off if "
             "every photo shows a different part."
         )
-        st.toggle("Keep photos of one part or lot together", key=key, persist_state="session", help=words)
+        st.toggle("Keep photos of one part or lot together", begin, key=key, persist_state="session", help=words)
 
 
 def _groups(product: TaughtProduct) -> dict[str, str]:

@@ -227,9 +227,9 @@ def product_check_mode(shown: ShownPhoto) -> None:
         return
     words = {OFF: "Off", WARN: "Warn", STOP: "Stop"}
     key = f"guard-{product.id}"
-    shell.set_widget(key, product.product_check.mode)
+    mode = shell.set_widget(key, product.product_check.mode)
     st.segmented_control(
-        "Product check", list(words), format_func=words.__getitem__, key=key,
+        "Product check", list(words), default=mode, format_func=words.__getitem__, key=key,
         required=True, on_change=_set_mode, args=(product.id, key), help=(
             "Checks that the photo shows the taught product. Warn: shows a warning above the verdict. Stop: rejects "
             "photos of anything else, whatever their score. The check compares the whole photo with the good photos "
@@ -242,10 +242,10 @@ def product_check_mode(shown: ShownPhoto) -> None:
 def choose_scale(shown: ShownPhoto) -> None:
     """Show the scale of the photos: with it areas are shown in mm² too. No verdict depends on it."""
     key = f"scale-{shown.product.id}"
-    shell.set_widget(key, shown.product.mm_per_pixel)
+    scale = shell.set_widget(key, shown.product.mm_per_pixel)
     with st.expander("Scale"):
         st.number_input(
-            "Scale, mm per pixel", min_value=0.0, max_value=100.0, step=0.001, format="%.6g", key=key,
+            "Scale, mm per pixel", min_value=0.0, max_value=100.0, value=scale, step=0.001, format="%.6g", key=key,
             placeholder="unknown", on_change=_set_scale, args=(shown.product.id, key),
             help="Divide a known length by its length in pixels: 25 mm across 500 pixels is 0.05. Areas and regions "
                 "are then also shown in mm and mm², and saved recipes keep the scale. Verdicts do not change.",

@@ -186,9 +186,9 @@ def _settings(product: TaughtProduct, cases: KnownCases, live: dict[str, int], l
             )
             or "empty"
         )
-        shell.set_widget(key, cases.limit)
+        limit = shell.set_widget(key, cases.limit)
         st.slider(
-            "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), step=0.01, key=key,
+            "Novelty threshold", 0.0, max(1.5, 2 * suggested, cases.limit), limit, step=0.01, key=key,
             on_change=_set_limit, args=(product.id, key),
             help="The novelty score is the distance from all known parts. A part above the threshold matches "
                 "nothing. The suggested value comes from good parts held out of training.",

@@ -117,10 +117,10 @@ def _refit_control(product: TaughtProduct, settings: SessionSettings, name: str,
     """Show the slider of a refit parameter; after another page it stands where the run that goes on was begun."""
     control, in_force, run = CONTROLS[name], product.fitted()[name], settings.preview
     key = settings.refit_key(product, name)
-    st.session_state.setdefault(key, in_force if run is None else run.parameters[name])
+    begin = st.session_state.setdefault(key, in_force if run is None else run.parameters[name])
     value = st.select_slider(
-        control.label, _stops(product, name), key=key, help=control.tooltip, format_func=figure_of, disabled=disabled,
-        on_change=_remember_move,
+        control.label, _stops(product, name), begin, key=key, help=control.tooltip, format_func=figure_of,
+        disabled=disabled, on_change=_remember_move,
     )  # fmt: skip
     _explain(product, name, figure_of(in_force))
     return value
@@ -150,9 +150,9 @@ def _live_control(
     def in_words(stop: int) -> str:
         return f"{_percent(fractions[stop])} · q = {stop}" if stop in fractions else f"{stop}"
 
-    shell.set_widget(key, scored.stop_of(name, live[name]))
+    stop = shell.set_widget(key, scored.stop_of(name, live[name]))
     st.select_slider(
-        control.label, stops, key=key, help=control.tooltip, disabled=waiting, format_func=in_words,
+        control.label, stops, stop, key=key, help=control.tooltip, disabled=waiting, format_func=in_words,
         on_change=None if waiting else _move, args=(product.id, name, key),
     )  # fmt: skip
     if fractions:
@@ -176,10 +176,10 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     square_mm = across * down * product.mm_per_pixel**2 if product.mm_per_pixel else None
     # Streamlit keeps the words of a choice: another scale, another slider.
     key = f"{_key_of(product, settings, AREA, waiting=waiting)}{_MORE}{photo_size}-{square_mm}"
-    shell.set_widget(key, live[AREA])
+    area = shell.set_widget(key, live[AREA])
     most = inspected_pixels(size, product.scored.areas, product.extractor.alignment)
     st.select_slider(
-        "Minimum area (N)", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), key=key,
+        "Minimum area (N)", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), area, key=key,
         disabled=waiting,
         help="A part is rejected when at least N pixels of its anomaly map exceed the limit. Higher ignores small "
             "marks; 1 uses the single highest pixel. The square on the photo shows this area to scale.",

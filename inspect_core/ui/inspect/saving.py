@@ -4,8 +4,11 @@ from functools import partial
 
 import streamlit as st
 
+from inspect_core.audit.changes import limits_in_words
 from inspect_core.recipe_io.recorded_saving import save_recorded
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
+from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.ui import saved_recipes, shell
 from inspect_core.workbench import defect_labels, transitions
 from inspect_core.workbench.shelf import shelf
@@ -19,7 +22,15 @@ def save_recipe(product: TaughtProduct) -> None:
         name = st.text_input("Name", value=product.product, max_chars=60, key=f"recipe_name-{state}")
         placeholder = "e.g. first release, new lamp"
         reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
+        st.caption(shell.escape(_what_is_saved(product)))
+        looked_at = f"looked-at-{product.id}"
+        shown = st.session_state.get(looked_at)
+        st.session_state[looked_at] = product.contents()
         if st.button("Save", type="primary", key=f"save-{product.id}"):
+            if shown != product.contents():
+                words = "This product was changed in another window. This is how it is now: look at it, then save."
+                st.warning(words, icon=":material/sync_problem:")
+                return
             if not (name.strip() and reason.strip()):
                 st.warning("Enter a name and a reason. Both are recorded.")
                 return
@@ -40,3 +51,14 @@ def save_recipe(product: TaughtProduct) -> None:
                 st.toast(f"Labels of defect types stay under the former name: {shell.escape(error)}", duration="long")
             st.toast(f"Saved as {shell.escape(saved_recipes.names([path])[path])}.", icon=":material/check_circle:")
             st.rerun()
+
+
+def _what_is_saved(product: TaughtProduct) -> str:
+    """The values and limits in force, and the photos by which they are judged, in one line."""
+    limits = product.limits
+    by = "set by hand" if product.limits_by_hand is not None else "suggested"
+    words = [", ".join(product.values()), f"minimum area {product.live[AREA]}"]
+    if limits is not None:
+        words.append(f"{limits_in_words(limits)} ({by})")
+    words.append(pluralise(len(product.scored.photos), "photo"))
+    return " · ".join(filter(None, words))

@@ -123,10 +123,11 @@ def of_one(stem: str) -> None:
         return
     with st.container(border=True, width=FORM):
         key = _who_key(stem)
-        st.session_state.setdefault(key, LOUPE)
+        begin = st.session_state.setdefault(key, LOUPE)
         who = st.segmented_control(
-            "Appraiser", study.appraisers, required=True, format_func=shell.escape, key=key, persist_state="session"
-        )
+            "Appraiser", study.appraisers, default=begin, required=True, format_func=shell.escape, key=key,
+            persist_state="session",
+        )  # fmt: skip
         who = who or LOUPE
         turn = study.next_for(who)
         total = len(study.parts) * study.trials

@@ -126,8 +126,7 @@ def _cell(photo: ScreenedPhoto, key: str, *, is_out: bool) -> None:
         st.image(picture, width="stretch", alt=f"{sample.name}{', excluded' if is_out else ''}")
     except ImageError as error:
         st.caption(f":material/broken_image: {shell.escape(error)}")
-    shell.set_widget(box, is_out)
-    st.checkbox("Exclude", key=box, on_change=_leave, args=(key, sample.name, box))
+    st.checkbox("Exclude", shell.set_widget(box, is_out), key=box, on_change=_leave, args=(key, sample.name, box))
     least = f"Its most unusual spot scores {photo.score_ratio:.2f} times as high as usual."
     sentences = [finding.sentence for finding in photo.findings] or [least]
     st.caption(f"**{shell.escape(sample.name)}**  \n{shell.escape(' '.join(sentences))}")
