@@ -43,6 +43,12 @@ def test_no_banned_identifier_is_bound() -> None:
     assert {(path, name) for path, name in _bindings() if name in BANNED} == set()
 
 
+def test_no_function_or_class_has_a_banned_name() -> None:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    defined = [(path.name, node.name) for path in SOURCES for node in _nodes(path) if isinstance(node, kinds)]
+    assert [place for place in defined if place[1].strip("_") in BANNED] == []
+
+
 def test_names_of_tests_have_at_most_60_characters() -> None:
     paths = (ROOT / "tests").rglob("test_*.py")
     tests = [(path.name, node.name) for path in paths for node in _nodes(path) if _is_test(node)]

@@ -54,7 +54,7 @@ def embeddings_of(
         parts = repr((*network, crop.box, alignment and alignment.digest))
         return f"{crop.digest}-{hashlib.sha256(parts.encode()).hexdigest()}-embedding"
 
-    def look(crop: Crop) -> tuple[str, np.ndarray]:
+    def read_or_cut(crop: Crop) -> tuple[str, np.ndarray]:
         """A key and what the network is to see, or no key and the embedding that is stored under it."""
         key = key_of(crop)
         stored = store.get(key, (backbone.embedding_width,))
@@ -74,7 +74,7 @@ def embeddings_of(
                 store.put(key, embedding)
         return embedding
 
-    return in_batches(look, compute, keep, crops, at_once=backbone.at_once)
+    return in_batches(read_or_cut, compute, keep, crops, at_once=backbone.at_once)
 
 
 def rows_of(views: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:

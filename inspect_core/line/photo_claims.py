@@ -54,14 +54,14 @@ def release_claim(claimed: Path) -> None:
     It stays claimed while another photo has the name, and where the file system has no hard links.
     """
     with contextlib.suppress(OSError):
-        os.link(claimed, _own(claimed))
+        os.link(claimed, _place_before(claimed))
     is_released(claimed)
 
 
 def is_released(claimed: Path) -> bool:
     """Whether the photo lies under its name again; it is then claimed no more."""
     with contextlib.suppress(OSError):
-        if os.path.samestat(os.lstat(claimed), os.lstat(_own(claimed))):
+        if os.path.samestat(os.lstat(claimed), os.lstat(_place_before(claimed))):
             claimed.unlink()
             return True
     return False
@@ -93,7 +93,7 @@ def move(source: Path, target: Path, digest: str) -> Path:
     return place
 
 
-def _own(claimed: Path) -> Path:
+def _place_before(claimed: Path) -> Path:
     return claimed.parent.parent / claimed.name
 
 

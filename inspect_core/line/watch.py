@@ -109,7 +109,7 @@ class Watch:
         now = time.monotonic()
         moved_count = 0
         self._problems = {}
-        self._seen = {path: self._since(path, state, now) for path, state in self._found()}
+        self._seen = {path: self._since(path, state, now) for path, state in self._files()}
         ready = [
             path
             for path, file_state in self._seen.items()
@@ -133,7 +133,7 @@ class Watch:
             raise UnprocessedPhotos(f"{first} (and {len(others):,} more photos)" if others else first)
         return moved_count
 
-    def _found(self) -> Iterator[tuple[str, os.stat_result]]:
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         for path, problem in walk(self.folder, passed_over=lambda name: is_clutter(name) and name != CLAIMED):
             if problem:
                 self._problems[path] = f"{self.folder / path}: {problem}"
@@ -254,7 +254,7 @@ def watching(folder: Path, out: Path) -> Generator[None]:
     if workspace.is_inside(out, folder) or workspace.is_inside(folder, out):
         raise OutputPathError(f"{out} overlaps the watched folder {folder}; choose another output folder")
     check_folder(out / FOLDERS[NOT_JUDGED])
-    with _held(folder), _held(out):
+    with _locked(folder), _locked(out):
         for name in FOLDERS.values():
             (out / name).mkdir(parents=True, exist_ok=True)
         for claimed in folder.rglob(CLAIMED):
@@ -263,7 +263,7 @@ def watching(folder: Path, out: Path) -> Generator[None]:
 
 
 @contextmanager
-def _held(folder: Path) -> Generator[None]:
+def _locked(folder: Path) -> Generator[None]:
     workspace.locks_folder().mkdir(parents=True, exist_ok=True)
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     with (workspace.locks_folder() / name).open("ab") as file:

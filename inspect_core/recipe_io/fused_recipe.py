@@ -66,7 +66,7 @@ class FusedRecipe(LoadedRecipe):
                 return self._model
             self._asked += 1
             if not self._looked or (self._writer is not None and self._writer.poll() is not None):
-                self._model, self._looked = _kept(self.recipe), True
+                self._model, self._looked = _stored_model(self.recipe), True
                 if self._writer is not None and self._model is None:
                     self._after = sys.maxsize  # it could not be written
             elif self._writer is None and self._asked > self._after:
@@ -84,7 +84,7 @@ def _cache() -> Path:
     return workspace.root() / "onnx"
 
 
-def _kept(recipe: Recipe) -> ExportedModel | None:
+def _stored_model(recipe: Recipe) -> ExportedModel | None:
     """The model of the graphs that are kept for a recipe."""
     names = [recipe_package.MODEL] if recipe.tiles is None else [recipe_package.MODEL, recipe_package.TILES_TO_MAP]
     graphs = {name: use_cached(_identity(recipe, name), lambda content: content, _cache()) for name in names}

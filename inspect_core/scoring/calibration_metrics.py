@@ -31,7 +31,7 @@ class ReliabilityCurve:
 
 def accuracy(proba: ArrayLike, y: ArrayLike) -> float:
     """The share of samples with the largest probability in the true column. NaN with a warning for none."""
-    proba, y = _judged(proba, y)
+    proba, y = _as_arrays(proba, y)
     if not len(y):
         return nan_with_warning(_EMPTY)
     return float((proba.argmax(axis=1) == y).mean())
@@ -44,7 +44,7 @@ def reliability_curve(proba: ArrayLike, y: ArrayLike, *, bins: int = 20) -> Reli
     """
     if bins != int(bins) or bins < 1:
         raise ValueError(f"bins is {bins}; give a whole number of at least 1")
-    proba, y = _judged(proba, y)
+    proba, y = _as_arrays(proba, y)
     edges = np.arange(bins + 1) / bins
     largest = proba.max(axis=1)
     # A probability may exceed 1 by its rounding; it belongs to the last bin.
@@ -117,7 +117,7 @@ def _probabilities(values: ArrayLike, *, name: str) -> np.ndarray:
     return rows
 
 
-def _judged(proba: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _as_arrays(proba: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Both as arrays. Raises ValueError unless proba has probabilities and y a column of them per row."""
     proba, y = _probabilities(proba, name="proba"), np.asarray(y)
     require_shape(y, proba.shape[:1], name="y")

@@ -147,7 +147,7 @@ class _Work:
         total = len(self._ranges)
 
         def numbered_results() -> Iterator[Numbered]:
-            worked = partial(results, self.executor, self.task, self._shard, self._taken)
+            worked = partial(results, self.executor, self.task, self._shard, self._accept)
             answers = stored_results(self.checkpoints, range(first, total), lambda i: _names(self._shard(i)), worked)
             for done, result in enumerate(answers, start=first + 1):
                 yield result
@@ -161,7 +161,7 @@ class _Work:
         samples = self._absolute[numbers.start : numbers.stop]
         return Shard(numbers.start, samples, self.streamed.intersection(sample.name for sample in samples))
 
-    def _taken(self, number: int, result: Any) -> Any:
+    def _accept(self, number: int, result: Any) -> Any:
         """The result; that of this machine where it can read what the worker could not."""
         shard = self._shard(number)
         if reason := fault(shard, result):

@@ -154,7 +154,7 @@ class CrossFitter:
         for places in self._places:
             rest = []
             for total, statistics, known in zip(self._total, self._fit.begin(), places, strict=True):
-                statistics.restore({name: self._kept(place) for name, place in known.items()})
+                statistics.restore({name: self._load(place) for name, place in known.items()})
                 rest.append(total.without(statistics))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the detector of all photos has said the same
@@ -221,7 +221,7 @@ class CrossFitter:
             np.save(self._file, values.cpu().numpy())
         return places
 
-    def _kept(self, place: int) -> Tensor:
+    def _load(self, place: int) -> Tensor:
         self._file.seek(place)
         return torch.from_numpy(np.load(self._file, allow_pickle=False))
 

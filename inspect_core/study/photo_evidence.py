@@ -92,7 +92,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
     """(photos,) float64, read-only, of `scoring.defect_hits` at a stored live value; NaN without a mask."""
     values = {**scored.live, **live}
 
-    def look() -> np.ndarray:
+    def look_up() -> np.ndarray:
         limits = np.full(len(scored.photos), math.nan)
         masks = {
             i: mask for i, photo in enumerate(scored.photos) if (mask := photo.dilated_mask(scored.size)) is not None
@@ -104,7 +104,7 @@ def found_up_to(scored: ScoredPhotos, **live: int) -> np.ndarray:
                 limits[i] = hit_limit(anomaly_map, masks[i], area=values[AREA])
         return limits
 
-    return scored.cached(("found", *sorted(values.items())), look)
+    return scored.cached(("found", *sorted(values.items())), look_up)
 
 
 def _group(photo: ScoredPhoto) -> str:

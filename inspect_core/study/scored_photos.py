@@ -120,7 +120,7 @@ class ScoredPhotos:
             _scales={},
         )
 
-    def under(self, views: Sequence[FittedMethod]) -> "ScoredPhotos":
+    def with_views(self, views: Sequence[FittedMethod]) -> "ScoredPhotos":
         """No photo yet, under other views of the same grid, with the same size, area and areas."""
         return ScoredPhotos(views, self.grid, self.size, area=self.live[AREA], areas=self.areas)
 

@@ -154,7 +154,7 @@ def _read(
     read_photos, skipped = [], []
     good = sorted(samples.good, key=lambda sample: sample.name)
 
-    def look(sample: PhotoFile) -> tuple[str, PhotoQuality, np.ndarray] | ImageError:
+    def measure(sample: PhotoFile) -> tuple[str, PhotoQuality, np.ndarray] | ImageError:
         try:
             picture = read(sample.path, sample.depth)
         except ImageError as error:
@@ -162,7 +162,7 @@ def _read(
         return picture.digest, measure_quality(picture.pixels), squash(picture.pixels, backbone.size)
 
     def crops() -> Iterator[Crop]:
-        with closing(in_order(look, good)) as looks:
+        with closing(in_order(measure, good)) as looks:
             for done, (sample, looked) in enumerate(zip(good, looks, strict=True), start=1):
                 report(done / len(good), f"checking photo {done} of {len(good)}")
                 if isinstance(looked, ImageError):

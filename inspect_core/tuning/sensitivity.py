@@ -89,7 +89,7 @@ def refit_sensitivity(
         chosen = {**live, refit.live_parameter: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
         only = [replace(fitted, selected_stops=(fitted.value(chosen),)) for fitted in views]
-        other = scored.under(only)
+        other = scored.with_views(only)
         for i, photo in enumerate(scored.photos):
             errors = [
                 after.sweep([features_of(i)[n]], after.stops)[0]

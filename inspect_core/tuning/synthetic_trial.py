@@ -137,7 +137,7 @@ def crossed_trial(study: FittedStudy, pasting: DefectPaster) -> tuple[Trial, Sco
     first = [view.stops.index(view.start) for view in results.views]
     chosen = results.setters() | results.of_subset("validation")
     photo_errors = [(results.photos[i], results.errors(i)) for i in np.flatnonzero(chosen).tolist()]
-    scored = results.under(views).with_errors(
+    scored = results.with_views(views).with_errors(
         (photo, [[view_errors[[stop]] for view_errors, stop in zip(errors, first, strict=True)]])
         for photo, errors in (*photo_errors, *study.tried)
     )

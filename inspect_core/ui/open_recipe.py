@@ -37,9 +37,9 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
     is_there = any(existing_photo_path(recipe, row) for row in recipe.test_photos)
     icon, words = ":material/folder_open:", f"With the {len(recipe.test_photos):d} photos used to test its limits."
     if st.button("Open", f"open-{key}", words if is_there else None, type="primary", icon=icon, disabled=missing):
-        _begin(recipe, _judged if is_there else _alone)
+        _begin(recipe, _open_with_photos if is_there else _open_without_photos)
     if is_there and st.button("Open without photos", key=f"open-alone-{key}", disabled=missing):
-        _begin(recipe, _alone)
+        _begin(recipe, _open_without_photos)
 
 
 def _begin(recipe: Recipe, work: Callable[[Recipe, Job], str]) -> None:
@@ -50,7 +50,7 @@ def _begin(recipe: Recipe, work: Callable[[Recipe, Job], str]) -> None:
 
 def start(open_product: unsaved_products.OpenProduct) -> None:
     """Open a product that is kept on disk, in the background. Raises JobRejected as `Jobs.submit`."""
-    shell.start(f"Opening {open_product.product}", partial(_kept, open_product.id), subject=open_product.id)
+    shell.start(f"Opening {open_product.product}", partial(_open_unsaved, open_product.id), subject=open_product.id)
 
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:
@@ -113,12 +113,12 @@ def with_photos(recipe: Recipe, photos: Sequence[ScoredPhoto], job: Job) -> Taug
     return replace(product, notes=(lost,)) if missing_count else product
 
 
-def _alone(recipe: Recipe, job: Job) -> str:
+def _open_without_photos(recipe: Recipe, job: Job) -> str:
     job.report(0.0, "loading the network")
     return shelf().put(product_from_recipe(recipe))
 
 
-def _judged(recipe: Recipe, job: Job) -> str:
+def _open_with_photos(recipe: Recipe, job: Job) -> str:
     masks = masks_in(Path(recipe.provenance.photo_root or ""), workspace.readable_roots())
     photos = []
     for row in recipe.test_photos:
@@ -127,7 +127,7 @@ def _judged(recipe: Recipe, job: Job) -> str:
     return shelf().put(with_photos(recipe, photos, job))
 
 
-def _kept(taught_id: str, job: Job) -> str:
+def _open_unsaved(taught_id: str, job: Job) -> str:
     try:
         unsaved, recipe = unsaved_products.load_unsaved(workspace.open_folder() / taught_id)
         for file in unsaved.files:

@@ -203,7 +203,7 @@ class PreviewRun:
             with lock:
                 fit = SampleFit(sample, parameters, self._stop.is_set)
                 detector = fit.detector()
-            shown = self._under(sample, detector)
+            shown = self._nothing_scored(sample, detector)
             for position in self._shown.places if self._shown else ():
                 with lock:
                     shown = self._with_photo(shown, sample, detector, position)
@@ -211,7 +211,7 @@ class PreviewRun:
             self._show_wanted(sample, detector)
             if self.cancelled:
                 return
-        everything, remaining = self._under(sample, detector), set(range(len(self.photos)))
+        everything, remaining = self._nothing_scored(sample, detector), set(range(len(self.photos)))
         self.live = dict(everything.live)
         setters = {photo.name: i for i, photo in enumerate(self.photos) if photo.subset == "calibration"}
         for names, of_fold in chain(fit.fold_detectors(), [(None, detector)]):
@@ -235,11 +235,11 @@ class PreviewRun:
         coarse = method.coarse({**sample.study.parameters[sample.view], **self.parameters})
         return [] if coarse is None else [coarse]
 
-    def _under(self, sample: PatchSample, detector: Detector) -> _Shown:
+    def _nothing_scored(self, sample: PatchSample, detector: Detector) -> _Shown:
         """No photos yet, to be scored under a fit of the sample."""
         fitted, view = sample.study.scored, sample.view
         refit = replace(fitted.views[view], detector=detector, scales={}, selected_stops=None)
-        scored = fitted.under([*fitted.views[:view], refit, *fitted.views[view + 1 :]]).with_areas(self.areas)
+        scored = fitted.with_views([*fitted.views[:view], refit, *fitted.views[view + 1 :]]).with_areas(self.areas)
         begin = refit.start if self.begin is None else self.begin
         live = self._model_live | {refit.live_parameter: scored.stop_of(refit.live_parameter, begin)}
         return _Shown(scored, refit, live)

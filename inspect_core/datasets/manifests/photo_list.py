@@ -240,7 +240,7 @@ class _Reader:
             return sum(map(self._is_found, (entry.photo for entry in entries))), known
 
         def says(understood: _Understood) -> list[tuple[str, bool | None]]:
-            return [(_found(self.index, entry.photo), _goodness(entry.label)) for entry in understood.listing.entries]
+            return [(_path_of(self.index, entry.photo), _goodness(entry.label)) for entry in understood.listing.entries]
 
         best = max(read, key=telling)
         rivals = [other for other in read if telling(other) == telling(best) and says(other) != says(best)]
@@ -253,7 +253,7 @@ class _Reader:
         return label == GOOD or (not isinstance(label, UnclearWord) and condition_sign(label) is not None)
 
     def _is_found(self, reference: str) -> bool:
-        return _found(self.index, reference) != reference
+        return _path_of(self.index, reference) != reference
 
     def _may_speak(self, document: PurePosixPath, content: bytes, encodings: Sequence[str]) -> bool:
         """Whether a file in no known format may say what photos show: it is no text, lies under the name of a photo,
@@ -316,7 +316,7 @@ class _Reader:
         except ManifestError:
             return not is_above(document)
         entries = [] if understood is None or not understood.is_complete else understood.listing.entries
-        return any(_found(loose, entry.photo) != entry.photo for entry in entries)
+        return any(_path_of(loose, entry.photo) != entry.photo for entry in entries)
 
 
 def read_lists(
@@ -477,7 +477,7 @@ def _near(index: FileIndex, document: PurePosixPath):
     return lambda reference: index.resolve(reference, document)
 
 
-def _found(index: FileIndex, reference: str) -> str:
+def _path_of(index: FileIndex, reference: str) -> str:
     """The path of the photo that a reference means, or the reference."""
     try:
         return f"/{index.resolve(reference)}"
@@ -507,7 +507,7 @@ def _of_this_folder(
     others = folders_beside(root, document)
     entries = [entry for entry in listing.entries if not is_of_another_folder(root, others, entry.photo)]
     for entry in entries:
-        if _found(index, entry.photo) != entry.photo and lies_in_several(others, entry.photo):
+        if _path_of(index, entry.photo) != entry.photo and lies_in_several(others, entry.photo):
             lists.doubts[document] = f"{entry.where} names {display_name(entry.photo)}, which lies in several folders"
             return Listing([])
     return listing._replace(entries=entries)

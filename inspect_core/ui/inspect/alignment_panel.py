@@ -7,19 +7,17 @@ from inspect_core.images.boxes import downscale
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_reader import squash
 from inspect_core.ui import shell
-from inspect_core.workbench.taught_product import TaughtProduct
+from inspect_core.ui.inspect.shown_photo import ShownPhoto
 
 SIDE = 640
 """Pixels of the longer side of the two pictures."""
 LINE = (250, 176, 5)
 
 
-def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
-    """Show an expander below the bench; nothing for a product that was taught without alignment.
-
-    pixels: (H, W, 3) uint8, the photo as it lies over the reference.
-    """
-    alignment, located = product.extractor.alignment, product.scored.photos[position].placed.pose
+def show(photo: ShownPhoto) -> None:
+    """Show an expander below the bench; nothing for a product that was taught without alignment."""
+    product = photo.product
+    alignment, located = product.extractor.alignment, product.scored.photos[photo.position].placed.pose
     if alignment is None or located is None:
         return
     with st.expander("Part position", key=f"alignment-{product.id}", on_change="rerun") as opened:
@@ -32,7 +30,7 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray) -> None:
             "Reference on the left, this part on the right", 0, 100, 50, format="%d%%", key=f"wipe-{product.id}",
             help="Drag to check the alignment: edges must line up.",
         )  # fmt: skip
-        st.image(wiped(alignment.reference, pixels, part / 100), width="content")
+        st.image(wiped(alignment.reference, photo.pixels, part / 100), width="content")
 
 
 def wiped(reference: np.ndarray, picture: np.ndarray, at: float) -> np.ndarray:

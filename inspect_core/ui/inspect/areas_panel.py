@@ -16,6 +16,7 @@ from inspect_core.ui import shell
 from inspect_core.ui.bench import pixels as bytes_of
 from inspect_core.ui.bench.bench import MALFORMED, NEVER, ignore_callback, stamp_of
 from inspect_core.ui.bench.bench_state import BenchState
+from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.ui.session import SessionSettings, settings_of
 from inspect_core.workbench.shelf import shelf
 from inspect_core.workbench.taught_product import TaughtProduct
@@ -58,17 +59,15 @@ def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     return changed
 
 
-def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: BenchState) -> None:
-    """Show an expander below the bench, and above it, where good parts light up at one place, the offer to ignore it.
-
-    pixels: (H, W, 3) uint8, the photo shown, as placed.
-    """
+def show(photo: ShownPhoto) -> None:
+    """Show an expander below the bench; above it, where good parts light up at one place, the offer to ignore it."""
+    product = photo.product
     areas = product.scored.areas
     if product.is_fixed:
         if areas is not None:
             st.caption("Areas are fixed by the recipe. Teach again to change them.")
         return
-    offer = _bright_place(product, drawn)
+    offer = _bright_place(product, photo.view)
     opening = f"areas-open-{product.id}"
     if offer is not None and not st.session_state.get(opening):
         row = st.container(horizontal=True, vertical_alignment="center")
@@ -81,15 +80,15 @@ def show(product: TaughtProduct, position: int, pixels: np.ndarray, drawn: Bench
         st.caption(f"Limit inspection to certain areas, ignore areas, or apply a stricter limit. {moves}")
         if problem := settings_of(product).areas_problem:
             st.error(shell.escape(problem), icon=":material/error:")
-        photo, size = bytes_of.photo_file(downscale(pixels, SIDE))
+        file, size = bytes_of.photo_file(downscale(photo.pixels, SIDE))
         _DRAWING(
             key=_key(product),
             data={
-                "photo": data_url(photo, "png"),
+                "photo": data_url(file, "png"),
                 "size": size,
                 "areas": [] if areas is None else to_table(areas)["areas"],
                 "in_force": settings_of(product).areas_stamp,
-                "name": product.scored.photos[position].name,
+                "name": product.scored.photos[photo.position].name,
                 "offer": offer,
             },
             on_areas_change=ignore_callback,

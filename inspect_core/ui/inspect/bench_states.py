@@ -20,7 +20,7 @@ COUNTING = "Preview: verdicts follow as soon as all photos are scored."
 def of_model(product: TaughtProduct, position: int) -> BenchState:
     """The fitted model at the live values and limits in force. Raises ValueError without a limit."""
     live, suggested = product.live, product.suggested_limits(product.live)
-    return _judged(product, product.scored, position, live, product.limits_by_hand, suggested)
+    return _of_all_photos(product, product.scored, position, live, product.limits_by_hand, suggested)
 
 
 def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: BenchState) -> BenchState:
@@ -35,7 +35,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
         suggested = run.scored.default_limits(**run.live)
         ceilings = model.ceiling, run.scored.ceiling(**run.live)
         limits = run.limits or model.limits.carried(model.suggested, suggested, ceilings)
-        view = _judged(product, run.scored, position, run.live, limits, suggested)
+        view = _of_all_photos(product, run.scored, position, run.live, limits, suggested)
         note = f"Preview of {subject}, from a sample of the good patches. The fit of all of them follows."
         return replace(view, note=note)
     model = replace(model, sentence=COUNTING, setting_scores=np.zeros(0), preview=True)
@@ -58,7 +58,7 @@ def of_preview(product: TaughtProduct, position: int, run: PreviewRun, model: Be
     )
 
 
-def _judged(
+def _of_all_photos(
     product: TaughtProduct, scored: ScoredPhotos, position: int, live: Mapping[str, int], limits: Limits | None,
     suggested: Limits,
 ) -> BenchState:  # fmt: skip

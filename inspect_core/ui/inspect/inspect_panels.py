@@ -31,11 +31,11 @@ from inspect_core.ui.inspect import (
     repeat_photo_panel,
     saving,
 )
+from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.ui.session import SessionSettings, settings_of
 from inspect_core.verdict import Reason
 from inspect_core.whole_part.product_check import OFF, STOP, WARN
 from inspect_core.workbench import transitions
-from inspect_core.workbench.previews import PreviewRun
 from inspect_core.workbench.shelf import shelf
 from inspect_core.workbench.taught_product import TaughtProduct
 
@@ -111,32 +111,6 @@ def bench_with_parameters(product: TaughtProduct) -> None:
         for panel in PANELS:
             if panel.suits(shown):
                 panel.show(shown)
-
-
-@dataclass(frozen=True, eq=False)
-class ShownPhoto:
-    """What the panels below the bench are about: the photo shown, and all that is in force.
-
-    view: as drawn on the bench; pixels: (H, W, 3) uint8 as placed, black where the photo is missing; busy: whether a
-    job runs; preview: the run that is shown instead of the model in force, if any.
-    """
-
-    product: TaughtProduct
-    settings: SessionSettings
-    view: BenchState
-    pixels: np.ndarray
-    photo_missing: bool
-    busy: bool
-    preview: PreviewRun | None
-
-    @property
-    def position(self) -> int:
-        return self.view.position
-
-    @property
-    def live(self) -> dict[str, int]:
-        """The live parameters of the model in force."""
-        return self.product.live
 
 
 @dataclass(frozen=True)
@@ -316,29 +290,29 @@ def _key(product: TaughtProduct) -> str:
     return f"bench-{product.id}"
 
 
+def retaught(shown: ShownPhoto) -> None:
+    """What was relabelled, and teaching with it."""
+    relabelling.teach_again(shown.product)
+
+
+def least_confidence(shown: ShownPhoto) -> None:
+    """From which confidence on a defect type is named."""
+    defect_naming.limit_slider(shown.product, "inspect")
+
+
 PANELS = (
     BenchPanel(forecast, needs_model=False),
     BenchPanel(repeatability),
-    BenchPanel(lambda shown: relabelling.teach_again(shown.product)),
-    BenchPanel(lambda shown: limit_advice.from_known_defects(shown.product, shown.view)),
+    BenchPanel(retaught),
+    BenchPanel(limit_advice.from_known_defects),
     BenchPanel(show_choice),
     BenchPanel(each_view),
-    BenchPanel(
-        lambda shown: repeat_photo_panel.show(shown.product, shown.position, shown.live, shown.view, busy=shown.busy),
-        needs_photo=True,
-    ),
-    BenchPanel(lambda shown: alignment_panel.show(shown.product, shown.position, shown.pixels), needs_photo=True),
-    BenchPanel(
-        lambda shown: areas_panel.show(shown.product, shown.position, shown.pixels, shown.view), needs_photo=True
-    ),
+    BenchPanel(repeat_photo_panel.show, needs_photo=True),
+    BenchPanel(alignment_panel.show, needs_photo=True),
+    BenchPanel(areas_panel.show, needs_photo=True),
     BenchPanel(choose_scale, needs_photo=True),
     BenchPanel(product_check_mode),
-    BenchPanel(lambda shown: defect_naming.limit_slider(shown.product, "inspect")),
-    BenchPanel(
-        lambda shown: known_cases_panel.show_similar_cases(
-            shown.product, shown.position, shown.live, shown.view.limits, busy=shown.busy
-        ),
-        needs_photo=True,
-    ),
+    BenchPanel(least_confidence),
+    BenchPanel(known_cases_panel.show_similar_cases, needs_photo=True),
 )
 """The sections below the bench, in their order."""

@@ -12,6 +12,7 @@ from inspect_core.tuning.known_cases_training import LEAST
 from inspect_core.ui import crops, shell
 from inspect_core.ui.crops import REGION, WHOLE
 from inspect_core.ui.inspect import gallery_building
+from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.verdict import Limits
 from inspect_core.whole_part.known_cases import KnownCase, KnownCases
 from inspect_core.workbench.shelf import shelf
@@ -27,14 +28,13 @@ HOW = (
 )
 
 
-def show_similar_cases(
-    product: TaughtProduct, position: int, live: dict[str, int], limits: Limits, *, busy: bool
-) -> None:
+def show_similar_cases(photo: ShownPhoto) -> None:
     """Below the bench: the gallery's answer for the part shown, or how to make a gallery."""
+    product, position, live, limits = photo.product, photo.position, photo.live, photo.view.limits
     st.markdown("## Seen before?", help=HOW)
     cases = product.known_cases
     if cases is None:
-        _offer(product, live, limits, busy=busy)
+        _offer(product, live, limits, busy=photo.busy)
         return
     try:
         box = _looked_at(product, cases, position, live, limits)
@@ -54,8 +54,8 @@ def show_similar_cases(
         with others[0].container(width=520):
             st.info("Nothing similar in the gallery.", icon=":material/search_off:")
     with st.container(horizontal=True):
-        _add(product, cases, case, position, busy=busy)
-        _settings(product, cases, live, limits, busy=busy)
+        _add(product, cases, case, position, busy=photo.busy)
+        _settings(product, cases, live, limits, busy=photo.busy)
 
 
 def _offer(product: TaughtProduct, live: dict[str, int], limits: Limits, *, busy: bool) -> None:

@@ -10,14 +10,16 @@ from inspect_core.scoring.counts import counts_sentence
 from inspect_core.study.photo_evidence import evidence_to_choose_by
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import SETS, BenchState
+from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.verdict import Limits
 from inspect_core.workbench import transitions
 from inspect_core.workbench.shelf import shelf
 from inspect_core.workbench.taught_product import TaughtProduct
 
 
-def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
+def from_known_defects(shown: ShownPhoto) -> None:
     """Show the limit that known defects suggest once an escape has a price; applied only by a click."""
+    product = shown.product
     if product.is_fixed:
         return
     good, defect = product.scored.good_and_defect()
@@ -28,7 +30,7 @@ def from_known_defects(product: TaughtProduct, drawn: BenchState) -> None:
             "Cost of one escape, in false rejects", 0.1, 10_000.0, ESCAPE_COST, key=f"escape_cost-{product.id}"
         )
         try:
-            suggestion, sets = _suggest(product, drawn, cost)
+            suggestion, sets = _suggest(product, shown.view, cost)
         except ValueError as error:
             st.info(shell.escape(error))
             return

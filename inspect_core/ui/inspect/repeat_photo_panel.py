@@ -1,6 +1,6 @@
 """What if the part shown is photographed again: noise, light, focus and place moved, and how far its verdict holds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -9,9 +9,10 @@ import streamlit as st
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.tolerances import AS_TAKEN, CaptureVariation
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.scoring.anomaly_map import AREA, image_score
+from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import BenchState
+from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.workbench.taught_product import TaughtProduct
 
 SIDE = 480
@@ -34,16 +35,17 @@ ENDS = {
 """Of each move: its words, the farthest values tried, and the step to which the last one that holds is found."""
 
 
-def show(product: TaughtProduct, position: int, live: Mapping[str, int], drawn: BenchState, *, busy: bool) -> None:
-    """Show an expander below the bench; busy: whether a job holds the network."""
-    with st.expander("Simulate a repeat photo", key=f"again-{product.id}", on_change="rerun") as opened:
-        if opened.open and busy:
+def show(photo: ShownPhoto) -> None:
+    """Show an expander below the bench."""
+    with st.expander("Simulate a repeat photo", key=f"again-{photo.product.id}", on_change="rerun") as opened:
+        if opened.open and photo.busy:
             st.caption("Available when the job in the sidebar finishes.")
         elif opened.open:
-            _show_simulation(product, position, dict(live), drawn)
+            _show_simulation(photo.product, photo.view)
 
 
-def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int], drawn: BenchState) -> None:
+def _show_simulation(product: TaughtProduct, drawn: BenchState) -> None:
+    position = drawn.position
     columns = st.columns(4)
     key = f"{product.id}-{position}"
     noise = columns[0].slider("Noise, grey levels", 0.0, 12.0, 0.0, step=0.5, key=f"again_noise-{key}")
@@ -54,9 +56,9 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
         help="To the right, in pixels of the network input.",
     )  # fmt: skip
     variation = CaptureVariation(noise=noise, light=1 + light / 100, focus=focus, right=right)
-    picture, moved = _map(product, position, live, variation)
-    before = _map(product, position, live, AS_TAKEN)[1]
-    score, before = (float(image_score(anomaly_map, area=live[AREA])) for anomaly_map in (moved, before))
+    picture, moved = _map(product, position, variation)
+    before = _map(product, position, AS_TAKEN)[1]
+    score, before = (float(image_score(anomaly_map, area=drawn.area)) for anomaly_map in (moved, before))
     word, was = (_verdict(drawn, position, value) for value in (score, before))
     left, middle, right_side = st.columns([2, 2, 3])
     left.image(boxes.downscale(picture, SIDE), caption="Simulated repeat photo", width="stretch")
@@ -72,18 +74,16 @@ def _show_simulation(product: TaughtProduct, position: int, live: dict[str, int]
             )
         if word != was:
             st.warning("The verdict changes.", icon=":material/warning:")
-        asked = (product.fit, position, live, drawn.limits)
+        asked = (product.fit, position, product.live, drawn.limits)
         result = st.session_state.get(HELD)
         if st.button("How stable is this verdict?", key=f"again_range-{key}", icon=":material/straighten:"):
             with st.spinner("Simulating repeat photos…"):
-                result = st.session_state[HELD] = asked, _verdict_range(product, position, live, drawn, was)
+                result = st.session_state[HELD] = asked, _verdict_range(product, drawn, was)
         if result is not None and result[0] == asked:
             st.markdown(shell.escape(result[1]))
 
 
-def _map(
-    product: TaughtProduct, position: int, live: dict[str, int], variation: CaptureVariation
-) -> tuple[np.ndarray, np.ndarray]:
+def _map(product: TaughtProduct, position: int, variation: CaptureVariation) -> tuple[np.ndarray, np.ndarray]:
     """Show the picture that the network sees, (h, w, 3) uint8, and its (H, W) float32 map."""
     photo = product.scored.photos[position]
     extractor = product.extractor
@@ -92,7 +92,7 @@ def _map(
         picture = variation.apply(picture, photo.placed.photo_size, np.random.default_rng(0))
     with device_lock(extractor.backbone.device):
         features = extractor.features_of_inputs([picture])
-        return picture, product.scored.map_from_features(features, photo.placed, **live)
+        return picture, product.scored.map_from_features(features, photo.placed, **product.live)
 
 
 def _verdict(drawn: BenchState, position: int, score: float) -> str:
@@ -100,12 +100,12 @@ def _verdict(drawn: BenchState, position: int, score: float) -> str:
     return DONE[drawn.evidence.verdict(position, drawn.limits, score)]
 
 
-def _verdict_range(product: TaughtProduct, position: int, live: dict[str, int], drawn: BenchState, was: str) -> str:
+def _verdict_range(product: TaughtProduct, drawn: BenchState, was: str) -> str:
     """Up to where the verdict stays as it is, each way by itself: "Stays accepted up to noise 4, light -9 to +9 %."""
 
     def same(name: str, value: float) -> bool:
-        _, moved = _map(product, position, live, MOVES[name](value))
-        return _verdict(drawn, position, float(image_score(moved, area=live[AREA]))) == was
+        _, moved = _map(product, drawn.position, MOVES[name](value))
+        return _verdict(drawn, drawn.position, float(image_score(moved, area=drawn.area))) == was
 
     ranges = [
         words.format(*(farthest(partial(same, name), end, step) for end in ends))

@@ -59,7 +59,7 @@ def _challenge(recipe: Recipe, key: str) -> None:
     if st.button("Run challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
         with shell.errors_shown(*FAILURES):
             with st.spinner("Inspecting…"):
-                answers = challenge(_inspector(recipe), _kept(files))
+                answers = challenge(_inspector(recipe), _upload(files))
             st.session_state[f"answers-{key}"] = answers
             results = [result_facts(answer) for answer in answers]
             approval_panel.record(challenges.record, recipe, recipe=str(recipe.digest), answers=results)
@@ -76,7 +76,7 @@ def _name(recipe: Recipe, key: str) -> None:
         if st.button("Add these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):
             with shell.errors_shown(*FAILURES):
                 with st.spinner("Inspecting…"):
-                    parts = name_parts(_inspector(recipe), [*_kept(good).values()], [*_kept(defects).values()])
+                    parts = name_parts(_inspector(recipe), [*_upload(good).values()], [*_upload(defects).values()])
                     named = recipe.with_challenge(parts, author=shell.current_user())
                     with workspace.free_recipe_path(recipe.product) as path:
                         saved = recipe_file.save(named, path)
@@ -93,7 +93,7 @@ def _inspector(recipe: Recipe) -> LoadedRecipe:
     return LoadedRecipe(recipe, loaded_backbone(recipe.backbone))
 
 
-def _kept(files: Sequence) -> dict[str, Path]:
+def _upload(files: Sequence) -> dict[str, Path]:
     if not files:
         return {}
     paths = uploads.keep([(file.name, file.getbuffer()) for file in files], workspace.uploads_folder())

@@ -164,7 +164,8 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
     with st.spinner("Reading the photos…"):
         scanned = [_looked_at(str(part.path), part.path.stat().st_mtime_ns, recipe.depth) for part in candidates]
         rows = [
-            _judged(str(part.path), part.path.stat().st_mtime_ns, str(recipe.digest), recipe) for part in candidates
+            _inspection_of(str(part.path), part.path.stat().st_mtime_ns, str(recipe.digest), recipe)
+            for part in candidates
         ]
     tested = {row.digest for row in recipe.test_photos}
     described = [
@@ -218,7 +219,7 @@ def _described(
 
 
 @st.cache_data(max_entries=5000, show_spinner=False)
-def _judged(path: str, written: int, digest: str, _recipe: Recipe) -> Inspection:
+def _inspection_of(path: str, written: int, digest: str, _recipe: Recipe) -> Inspection:
     """What a recipe makes of a photo, its product check stopping what it takes for another product."""
     return inspect_photo(_strict(digest, _recipe), Path(path).name, Path(path)).row
 
