@@ -69,13 +69,6 @@ if __name__ == "__main__":  # run for a session
     from inspect_core.ui import open_products, shell
 
     starting.empty()
-    try:
-        workspace.require_writable()
-        users.proxies()
-    except (OSError, ValueError) as error:
-        st.error(shell.escape(error), icon=":material/error:")
-        st.stop()
-
     pages = {
         "Operate": [
             st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
@@ -94,7 +87,13 @@ if __name__ == "__main__":  # run for a session
             st.Page("pages/history.py", title="History", icon=":material/history:"),
         ],
     }
-    page = st.navigation(pages, position="hidden")
+    page = st.navigation(pages, position="hidden")  # else Streamlit makes a menu of the files in pages/
+    try:
+        workspace.require_writable()
+        users.proxies()
+    except (OSError, ValueError) as error:
+        st.error(shell.escape(error), icon=":material/error:")
+        st.stop()
     shell.open_gate()
     with st.sidebar:
         products = open_products.told_apart()
@@ -113,6 +112,8 @@ else:  # imported once, by the server: `streamlit run` looks for this name
 
     set_up_process()
 
-    from inspect_core.ui import server
+    from inspect_core.ui import script_error, server
 
-    app = st.App(__file__, middleware=server.request_guards(), lifespan=server.first_page)
+    app = st.App(
+        __file__, middleware=server.request_guards(), lifespan=server.first_page, on_script_error=script_error.show
+    )

@@ -67,16 +67,6 @@ def workspace(folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session", autouse=True)
-def alignment_is_not_tried() -> Iterator[None]:
-    """By itself; it would take a second for each product that is taught: of so few photos it learns nothing."""
-    from inspect_core.tuning import alignment_training
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alignment_training, "MOST_TRIED", 4)
-        yield
-
-
 @pytest.fixture
 def tree():
     """tree(folder) is all that stands below it: kind and content by path. Equal trees mean that nothing was changed."""

@@ -10,7 +10,8 @@ from inspect_core.datasets.splitting import Split, folds
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
-from inspect_core.runtime.progress import Report, stage
+from inspect_core.runtime.progress import Cancelled, Report, stage
+from inspect_core.runtime.wording import join_first_names
 from inspect_core.study.study import FittedStudy, Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
@@ -50,8 +51,34 @@ def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: W
 
     The same order on the same machine gives the same recipe to the bit, with or without workers (processes that process
     the photos in place of this one).
-    Raises ValueError for a choice or photos that cannot be used, and whatever `report` raises to stop.
+    Raises ValueError for a choice or photos that cannot be used, or are gone by now, and whatever `report` raises to
+    stop.
     """
+    require_photos(order)
+    try:
+        result = _teach(order, store, report, workers)
+    except Cancelled:
+        raise
+    except Exception:
+        require_photos(order)  # then that is why
+        raise
+    require_photos(order)
+    return result
+
+
+def require_photos(order: TeachingConfig) -> None:
+    """Raise ValueError where photos are no longer where they were found: what is taught is what was chosen."""
+    photos = order.photos
+    samples = [sample for part in (photos.train, photos.calibration, photos.validation, photos.test) for sample in part]
+    if missing := [sample for sample in samples if not sample.path.exists()]:
+        names = join_first_names([sample.name for sample in missing])
+        raise ValueError(
+            f"{len(missing)} of the {len(samples)} photos of {order.product} are gone from {missing[0].root} ({names}): "
+            "the folder was moved, renamed or changed since it was chosen; choose it again, then teach"
+        )
+
+
+def _teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers) -> TeachingResult:
     placed, report = aligned_first(order, report)
     order = placed.as_fitted()
     report(0.0, "loading the network (can take a minute the first time)")

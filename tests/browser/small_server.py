@@ -1,7 +1,7 @@
 """Streamlit, in which the sample part of the first start is small and has one detector: it is taught in seconds.
 
-Defect types are learned by small forests, no photos of other parts are asked about, maps have few points,
-alignment is not tried by itself, and what is to be taught is forecast for the network of the sample part.
+Defect types are learned by small forests, no photos of other parts are asked about, maps have few points, and what is
+to be taught is forecast for the network of the sample part.
 """
 
 import sys
@@ -11,7 +11,6 @@ from functools import partial
 from streamlit.web.cli import main
 
 from inspect_core.classify.kernel_density import fit_kdf
-from inspect_core.tuning import alignment_training
 from inspect_core.ui import teaching_job
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.whole_part import defect_type_training
@@ -21,7 +20,6 @@ forecast = teaching_job.forecast
 teaching_job.TeachingConfig = partial(teaching_job.TeachingConfig, size=(128, 128), grid=(16, 16))
 teaching_job.FIXED = "mahalanobis"
 explore_jobs.PATCHES = 500
-alignment_training.MOST_TRIED = 4
 teaching_job.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
 teaching_job.samples = lambda: (teaching_job.FIRST_SAMPLE,)
 defect_type_training.FITS[defect_type_training.FOREST] = partial(fit_kdf, trees=50)

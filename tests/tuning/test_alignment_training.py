@@ -60,11 +60,6 @@ def folder(tmp_path):
     return write
 
 
-@pytest.fixture(autouse=True)
-def tried(monkeypatch):
-    monkeypatch.setattr(alignment_training, "MOST_TRIED", 40)
-
-
 @pytest.fixture
 def extract(monkeypatch, extractor):
     monkeypatch.setattr(alignment_training, "default_extractor", lambda order: extractor)

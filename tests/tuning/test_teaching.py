@@ -1,5 +1,6 @@
 """Which detector an order without one is given."""
 
+import shutil
 import warnings
 from dataclasses import replace
 
@@ -96,3 +97,21 @@ def test_too_few_photos_to_compare_are_told(backbone, product, tmp_path):
     result = teach(order(Split(split(scan(product), seed=0).train[:2], (), ())), FeatureStore(tmp_path))
     assert result.study.method == teaching.DEFAULT_METHOD
     assert result.detector_reason.startswith("Too few photos")
+
+
+@pytest.mark.parametrize("when", ["before", "while it is taught"])
+def test_a_folder_that_is_moved_is_named(product, tmp_path, when):
+    """Not taught from what was read so far, and not ended by what its absence breaks somewhere."""
+    root = shutil.copytree(product, tmp_path / "flange")
+    asked = order(split(scan(root), seed=0), method="mahalanobis", parameters={"k": 8})
+    reported = []
+
+    def move(fraction: float, step: str) -> None:
+        reported.append(step)
+        if when != "before" and len(reported) == 4:
+            root.rename(tmp_path / "elsewhere")
+
+    if when == "before":
+        root.rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=r"photos of flange are gone from .*flange .*: the folder was moved"):
+        teaching.teach(asked, FeatureStore(tmp_path / "store"), move)

@@ -70,7 +70,7 @@ OURS = {
     "inspect/known_cases_panel": {"defect_types.count(defect_type)"},
     "inspect/limit_advice": {
         "counts_sentence(suggestion.counts)", "counts.defects_unscored.clauses()", "counts.good_unscored.clauses()",
-        "_suggest(product, drawn, cost)", "_suggest(product, drawn, ESCAPE_COST)",
+        "_suggest(product, shown.view, cost)", "_suggest(product, drawn, ESCAPE_COST)",
     },
     "inspect/inspect_panels": {
         "changed.sentence()",
