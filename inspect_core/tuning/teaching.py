@@ -71,10 +71,10 @@ def require_photos(order: TeachingConfig) -> None:
     photos = order.photos
     samples = [sample for part in (photos.train, photos.calibration, photos.validation, photos.test) for sample in part]
     if missing := [sample for sample in samples if not sample.path.exists()]:
-        names = join_first_names([sample.name for sample in missing])
+        folder, names = missing[0].root, join_first_names([sample.name for sample in missing])
         raise ValueError(
-            f"{len(missing)} of the {len(samples)} photos of {order.product} are gone from {missing[0].root} ({names}): "
-            "the folder was moved, renamed or changed since it was chosen; choose it again, then teach"
+            f"{len(missing)} of the {len(samples)} photos of {order.product} are gone from {folder} ({names}): the "
+            "folder was moved, renamed or changed since it was chosen; choose it again, then teach"
         )
 
 
