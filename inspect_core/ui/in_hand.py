@@ -11,6 +11,11 @@ from inspect_core.workbench.taught_product import TaughtProduct
 _KEY = "in_hand"
 
 
+def of_session() -> str | None:
+    """The id of the product that this session has taken; None while it has taken none."""
+    return st.session_state.get(_KEY)
+
+
 def take(taught_id: str) -> None:
     """Make this session work with an open product."""
     st.session_state[_KEY] = taught_id

@@ -15,6 +15,7 @@ from inspect_core.ui import in_hand, open_recipe, saved_recipes, shell, teaching
 from inspect_core.workbench.shelf import shelf
 
 THUMBNAIL = 36  # pixels of the longer side
+_BY_ITSELF = "opens_by_itself"
 
 
 def show_current(products: Sequence[tuple[OpenProduct, str]]) -> None:
@@ -64,7 +65,7 @@ def open_last() -> bool:
     """Open the last product that a restart has left on disk, in the background; False without one."""
     for entry in shelf().open_products():
         if not entry.problem and not entry.interrupted:
-            open_recipe.start(entry)
+            st.session_state[_BY_ITSELF] = open_recipe.start(entry).id
             return True
     return False
 
@@ -106,6 +107,8 @@ def _choose(entry: OpenProduct) -> None:
     if shelf().find(entry.id) is not None:
         in_hand.take(entry.id)
         return
+    if (job_id := st.session_state.pop(_BY_ITSELF, None)) is not None:
+        shell.jobs().cancel(job_id)  # what the user asks for does not wait behind what nobody did
     try:
         open_recipe.start(entry)
     except JobRejected as error:

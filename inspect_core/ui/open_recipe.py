@@ -44,13 +44,14 @@ def buttons(recipe: Recipe, key: str, *, missing: bool) -> None:
 
 def _begin(recipe: Recipe, work: Callable[[Recipe, Job], str]) -> None:
     with shell.errors_shown(JobRejected):
-        shell.start(f"Opening {recipe.product}", partial(work, recipe))
+        shell.start(f"Opening {recipe.product}", partial(work, recipe), page="pages/inspect.py")
         shell.go_to("pages/inspect.py")
 
 
-def start(open_product: unsaved_products.OpenProduct) -> None:
+def start(open_product: unsaved_products.OpenProduct) -> Job:
     """Open a product that is kept on disk, in the background. Raises JobRejected as `Jobs.submit`."""
-    shell.start(f"Opening {open_product.product}", partial(_open_unsaved, open_product.id), subject=open_product.id)
+    work = partial(_open_unsaved, open_product.id)
+    return shell.start(f"Opening {open_product.product}", work, subject=open_product.id)
 
 
 def existing_photo_path(recipe: Recipe, row: CalibrationPhoto) -> Path | None:

@@ -25,6 +25,9 @@ _WANTED = "page_wanted"
 _STARTED = "jobs_started"
 _TAUGHT = "taught_last"
 _PROBLEM = "job_problem"
+_PAGE = "page_shown"
+_WAITS = "waits_for"
+"""In a session: for each job that it started, where it waits for the result: (page, id of the product in hand)."""
 _SIGNS = re.compile(r"\A\d+(?=\.)|(?=[]\\`*_{}()<>#+!|$:~&=^[-])")
 # The browser turns even escaped text into links, icons and arrows. An invisible word joiner breaks up the patterns that
 # it looks for: http://, www., a@b, :name:, and -> between spaces.
@@ -42,6 +45,7 @@ def gate(page: str) -> None:
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
         go_to("app.py")
+    st.session_state[_PAGE] = page
     _show_problem()
 
 
@@ -66,7 +70,7 @@ def open_gate() -> None:
         for job in jobs().active:
             if job.owner == current_user() and job.session and not _is_open(job.session):
                 job.session = _session()
-                st.session_state.setdefault(_STARTED, []).append(job)
+                _expect(job, st.session_state.get(_WANTED))
     st.session_state[_MARK] = True
     _collect()
     if requested_page := st.session_state.pop(_WANTED, None):
@@ -89,15 +93,28 @@ def jobs() -> Jobs:
 
 
 def start(
-    title: str, work: Callable[[Job], Any], *, subject: object = None, on_end: Callable[[], None] = lambda: None
+    title: str,
+    work: Callable[[Job], Any],
+    *,
+    subject: object = None,
+    on_end: Callable[[], None] = lambda: None,
+    page: str | None = None,
 ) -> Job:
     """Work in the background for this session, after what it asked for before. Raises as `Jobs.submit`.
 
-    `work` returns None, or the id of a product that it has opened, for this session to take.
+    `work` returns None, or the id of a product that it has opened. This session takes it where it still waits for it:
+    on this page, by default that on which the work began, with the product in hand that it had then. Anywhere else
+    nothing changes under the user's hands: the sidebar offers the product.
     """
     job = jobs().submit(title, work, owner=current_user(), subject=subject, session=_session(), on_end=on_end)
-    st.session_state.setdefault(_STARTED, []).append(job)
+    _expect(job, page or st.session_state.get(_PAGE), in_hand.of_session())
     return job
+
+
+def _expect(job: Job, page: str | None, product: str | None = None) -> None:
+    """Wait for a job's result on a page; product: the one in hand, None for any."""
+    st.session_state.setdefault(_STARTED, []).append(job)
+    st.session_state.setdefault(_WAITS, {})[job.id] = page, product
 
 
 @contextlib.contextmanager
@@ -272,11 +289,23 @@ def _watch() -> None:
         _queue(jobs().waiting)
     elif (ended := jobs().last_ended) is not None:
         st.caption(f"{escape(ended.title)}: {_ending(ended)}.")
+        _offer(ended)
     for watch in watch_store.interrupted():
         words = f"Watching for {watch.request.product}: stopped at {watch.when} by a restart. Resume it on Batch."
         st.caption(f":material/visibility_off: {escape(words)}")
     for job in jobs().unqueued_jobs:
         st.caption(f":material/visibility: {escape(job.title)}: {escape(job.step)}.")
+
+
+def _offer(ended: Job) -> None:
+    """A button that opens what a job has made, where it is not in hand."""
+    product = shelf().find(ended.result) if isinstance(ended.result, str) else None
+    if product is None or product.id == in_hand.of_session():
+        return
+    words = f"Open {escape(product.product)} here"
+    if st.button("Open", key=f"open-ended-{ended.id}", type="tertiary", icon=":material/open_in_new:", help=words):
+        in_hand.take(product.id)
+        st.rerun()
 
 
 def _refresh_key() -> tuple[str | None, ...]:
@@ -387,7 +416,10 @@ def _collect() -> None:
             st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
             forget_problem()
-            in_hand.take(job.result)
+            page, product = st.session_state.get(_WAITS, {}).pop(job.id, (None, None))
+            waits = page == st.session_state.get(_PAGE) and product in (None, in_hand.of_session())
+            if waits or shelf().find(in_hand.of_session()) is None:
+                in_hand.take(job.result)
             st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")
 

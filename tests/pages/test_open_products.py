@@ -351,6 +351,25 @@ def test_a_sample_product_opens_whatever_folders_are_allowed(open_app, flange, f
     assert shelf().find(part.id).study is not None
 
 
+def test_what_opens_by_itself_keeps_nobody_waiting(open_app, flange, folder, monkeypatch):
+    first, last = (shelf().put(another(flange)) for _ in range(2))
+    restart()
+    load, go_on = unsaved_products.load_unsaved, threading.Event()
+
+    def hold(folder):
+        wait_until(lambda: go_on.is_set() or shell.jobs().current.cancelling)
+        return load(folder)
+
+    monkeypatch.setattr(unsaved_products, "load_unsaved", hold)
+    app = open_app("pages/inspect.py")
+    assert shell.jobs().current.subject == last
+    press(app, f"open-{first}-sidebar")
+    go_on.set()
+    wait_until(lambda: not shell.jobs().active)
+    assert app.run().session_state["in_hand"] == first
+    assert shelf().find(last) is None
+
+
 def test_product_without_photos_opens_fixed_and_can_be_saved(open_app, flange, folder, product, tmp_path, monkeypatch):
     photos = shutil.copytree(product, tmp_path / "photos")
     monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))

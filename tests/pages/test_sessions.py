@@ -57,6 +57,25 @@ def test_job_end_is_told_to_all_and_taken_by_its_starter(open_app, flange, in_th
     assert not there.exception
 
 
+def test_a_page_stays_when_a_job_ends_elsewhere(open_app, flange, in_the_hand, no_forecast, monkeypatch):
+    """Who has gone on to another page keeps the product in hand; the sidebar offers the new one."""
+    made, go_on = another(flange), threading.Event()
+    monkeypatch.setattr(teaching_job, "teach", lambda order, report: go_on.wait(60) and made)
+    app = open_app("pages/teach.py")
+    press(app, "teach")
+    app.switch_page("pages/inspect.py").run()
+    go_on.set()
+    wait_for_job()
+    app.run()
+    assert not app.exception
+    assert app.session_state["in_hand"] == in_the_hand.id
+    (offer,) = [button for button in app.button if (button.key or "").startswith("open-ended-")]
+    assert offer.label == "Open"
+    offer.click().run()
+    assert app.run().session_state["in_hand"] == made.id
+    assert not [button for button in app.button if (button.key or "").startswith("open-ended-")]
+
+
 def test_job_result_outlives_its_session_and_the_next_job(open_app, flange, in_the_hand, no_forecast, monkeypatch):
     parts = [another(flange), another(flange)]
     made = iter(parts)
