@@ -29,6 +29,7 @@ from inspect_core.methods.registry import JOIN, METHODS, OPTIONS, methods_of, pa
 from inspect_core.runtime.json_record import MANY
 from inspect_core.study.teaching_config import ALIGN, ORDER_OPTIONS, TeachingConfig
 from inspect_core.tuning import tile_planning
+from inspect_core.tuning.label_check import check_labels
 from inspect_core.tuning.teaching import TeachingResult, teach
 
 FULL, LEARNED = "full", "learned"
@@ -207,7 +208,8 @@ def print_teaching_result(teaching_result: TeachingResult) -> None:
     print_line(f"Used {backbone.name} with {backbone.engine}.")
     for line in (teaching_result.detector_reason or "").splitlines():
         print_line(line)
-    print_notes(teaching_result.notes)
+    on_labels = check_labels(teaching_result.study.scored).sentences
+    print_notes((*on_labels, *teaching_result.warnings, *teaching_result.notes))
 
 
 @argument

@@ -76,6 +76,7 @@ class UnsavedProduct:
     order: TeachingConfig
     photos: tuple[ScoredPhoto, ...] = ()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     detector_reason: str | None = None
     unscored: tuple[UnscoredPhoto, ...] = ()
     in_force: InForce = field(default_factory=InForce)

@@ -19,7 +19,6 @@ from inspect_core.study.time_estimates import StepTimes
 from inspect_core.tuning.alignment_training import aligned_first, alignment_notes
 from inspect_core.tuning.comparison_result import Shortlist
 from inspect_core.tuning.detector_comparison import compare, fitted
-from inspect_core.tuning.label_check import check_labels
 from inspect_core.tuning.place import in_words, place_of, preferred
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.tuning.second_product import second_product, two_products_sentence
@@ -36,7 +35,8 @@ class TeachingResult:
     """The result of teaching.
 
     order: as it was placed, with the detector and the alignment that were chosen; detector_reason: why this one, None
-    when the order named it; notes: those of the order, then sentences on skipped photos, the fit and the limits.
+    when the order named it; notes: those of the order, then sentences on skipped photos, the fit and the limits;
+    warnings: why the good photos may not be those of one product.
     """
 
     order: TeachingConfig
@@ -44,6 +44,7 @@ class TeachingResult:
     detector_reason: str | None
     product_check: ProductCheck | None
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: Workers = IN_PROCESS) -> TeachingResult:
@@ -110,10 +111,9 @@ def _teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: 
             )
             on_products = _on_products(study)
     skipped = tuple(f"{name} was skipped: {reason}" for name, reason in study.skipped)
-    on_labels = check_labels(study.scored).sentences
-    notes = order.notes + skipped + on_labels + on_products + alignment_notes(study) + study.remarks({})
+    notes = order.notes + skipped + alignment_notes(study) + study.remarks({})
     placed = replace(placed, method=study.order.method)
-    return TeachingResult(placed, study, choice, product_check, notes)
+    return TeachingResult(placed, study, choice, product_check, notes, on_products)
 
 
 def _on_products(study: Study) -> tuple[str, ...]:

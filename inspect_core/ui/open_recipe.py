@@ -141,6 +141,7 @@ def _open_unsaved(taught_id: str, job: Job) -> str:
         "id": taught_id,
         "opened_at": unsaved.opened_at,
         "detector_reason": unsaved.detector_reason,
+        "warnings": unsaved.warnings,
         "moved": unsaved.in_force.live,
         "limits_by_hand": unsaved.in_force.limits_by_hand,
         "recipe_digest": unsaved.recipe_digest,

@@ -196,6 +196,7 @@ class Shelf:
             product.latest_order(),
             scored.photos,
             product.notes,
+            product.warnings,
             product.detector_reason,
             scored.unscored,
             InForce(live, limits, product.limits_by_hand is not None, set_on),

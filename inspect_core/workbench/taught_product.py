@@ -78,7 +78,8 @@ class TaughtProduct:
     same id, and a run or job that began with one copy uses that copy to its end.
 
     thumbnails: small WebP pictures in the order of the gallery; without_score: WebP pictures of the unscored photos in
-    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; moved:
+    their order, then of the reference, empty where there is none; notes: sentences the engineer should see; warnings:
+    those to be seen before anything is saved, as `TeachingResult`; moved:
     values of live parameters that were set, by name; limits_by_hand: that a user set, None for the suggested ones;
     detector_reason: why this detector, in a sentence; refit_of: id of the
     product that it was taught again from; before: the product before its last refit, for `undone`; order: that it was
@@ -95,6 +96,7 @@ class TaughtProduct:
     study: FittedStudy | None = None
     recipe: Recipe | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     product_check: ProductCheck | None = None
     defect_types: DefectTypes | None = None
     known_cases: KnownCases | None = None

@@ -1,5 +1,7 @@
 """What Inspect shows where scores contradict labels, and its button."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspect_core.datasets.dataset import GOOD
@@ -7,6 +9,7 @@ from inspect_core.datasets.splitting import Split
 from inspect_core.tuning.label_check import LabelCheck
 from inspect_core.ui import teaching_job
 from inspect_core.ui.inspect import label_check_panel
+from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import press, words
 
 PAGE = "pages/inspect.py"
@@ -53,3 +56,11 @@ def test_nothing_is_shown_where_labels_and_scores_agree(open_app, in_the_hand, m
     app = open_app(PAGE)
     assert f"exchange-{in_the_hand.id}" not in {button.key for button in app.button}
     assert "Good photos that look like known defects" not in words(app)
+
+
+def test_two_products_are_told_on_top_and_where_it_is_saved(open_app, in_the_hand):
+    """Not in the closed line of notes at the end of the page."""
+    sentence = "These look like two products, 30 and 20 of 50."
+    shelf().change(in_the_hand.id, lambda product: replace(product, warnings=(sentence,)))
+    app = open_app(PAGE)
+    assert [warning.value for warning in app.warning].count(sentence) == 2

@@ -56,4 +56,4 @@ def test_flanges_and_boards_are_told_before_and_after_teaching(tmp_path):
     order = TeachingConfig(
         "mixed", photos, size=(128, 128), grid=(16, 16), method="mahalanobis", tolerances=None, taps="expansions"
     )
-    assert any(note.startswith(two_products_sentence(30, 12)) for note in teach(order, store, lambda *_: None).notes)
+    assert any(note.startswith(two_products_sentence(30, 12)) for note in teach(order, store, lambda *_: None).warnings)

@@ -22,7 +22,6 @@ from inspect_core.ui.inspect import (
     areas_panel,
     bench_states,
     known_cases_panel,
-    label_check_panel,
     limit_advice,
     live_parameters,
     missed_defects,
@@ -46,8 +45,7 @@ FUSION = ", fused with the energy of its class scores"
 def notes(product: TaughtProduct) -> None:
     """Show what the engineer should know of the photos the product was taught with."""
     remarks = product.remarks({})  # at the sliders, where they change
-    elsewhere = (*remarks, *label_check_panel.sentences(product))
-    shown = [note for note in product.notes if note not in elsewhere]
+    shown = [note for note in product.notes if note not in remarks]
     if not shown:
         return
     with st.expander(f"{len(shown)} {('note' if len(shown) == 1 else 'notes')} about the photos"):

@@ -1,4 +1,4 @@
-"""What the photos themselves say of their labels: on Inspect, before anything is saved."""
+"""What the photos themselves say of their labels and products: on Inspect, before anything is saved."""
 
 import io
 from dataclasses import replace
@@ -18,8 +18,10 @@ from inspect_core.workbench.taught_product import TaughtProduct
 
 def show(product: TaughtProduct) -> None:
     """Show that labels may be exchanged, with both groups and the button that exchanges them; else the good photos that
-    look like known defects. Nothing where labels and scores agree.
+    look like known defects. Nothing where labels and scores agree. And that the photos look like two products.
     """
+    for warning in product.warnings:
+        st.warning(shell.escape(warning), icon=":material/call_split:")
     check = check_labels(product.scored)
     for sentence in check.sentences:
         if check.is_doubtful:
@@ -27,11 +29,6 @@ def show(product: TaughtProduct) -> None:
         else:
             with st.expander(shell.escape(sentence)):
                 _strip(product, "Good photos that look like known defects", list(check.suspects))
-
-
-def sentences(product: TaughtProduct) -> tuple[str, ...]:
-    """What `show` says, for which a product may also have a note."""
-    return check_labels(product.scored).sentences
 
 
 def _show_doubt(product: TaughtProduct, sentence: str) -> None:

@@ -23,6 +23,8 @@ def save_recipe(product: TaughtProduct) -> None:
         placeholder = "e.g. first release, new lamp"
         reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
         st.caption(shell.escape(_what_is_saved(product)))
+        for warning in product.warnings:
+            st.warning(shell.escape(warning), icon=":material/warning:")
         looked_at = f"looked-at-{product.id}"
         shown = st.session_state.get(looked_at)
         st.session_state[looked_at] = product.contents()

@@ -49,7 +49,7 @@ class Bench {
     this.data = data;
     this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
     const scores = data.parts.map(({ score }) => score);
-    this.decimals = decimalsFor(Math.max(...scores) - Math.min(data.typical_score, ...scores));
+    this.decimals = decimalsFor(rangeToTell(scores, data.typical_score, data.suggested));
     this.colours = packedColours(data.heat);
     if (data.preview || (this.isTaken("limits") && !this.held)) this.limits = data.limits;
     this.limits = { ...this.limits, preview: data.preview };

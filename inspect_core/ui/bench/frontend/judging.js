@@ -154,6 +154,16 @@ function limitForOverkill(goodScores, rate) {
   return below === undefined ? accepted : accepted + (accepted - below) / 2;
 }
 
+/**
+ * The range in which scores are told apart: that of all of them, but no more than four times the way from a typical
+ * score to the suggested limit, so that one photo of something else takes no decimals from the others.
+ */
+function rangeToTell(scores, typical, suggested) {
+  const range = Math.max(...scores) - Math.min(typical, ...scores);
+  const toLimit = 4 * (suggested.reject - typical);
+  return toLimit > 0 ? Math.min(range, toLimit) : range;
+}
+
 /** Decimals with which a hundredth of the range can still be told apart. */
 function decimalsFor(range) {
   return Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(range || 1))));
