@@ -18,6 +18,7 @@ from inspect_core.datasets.photo_tree import MAX_FILES, is_within, resolve_allow
 from inspect_core.datasets.verdict_words import LABEL_WORDS, words_of
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import folder_browser, shell, upload_cleaning
 from inspect_core.workbench import uploads
 
@@ -39,7 +40,7 @@ class PhotoSource:
 
 def choose_folder(words: str, *, page: str = "", label: str = "Folder or zip") -> PhotoSource | None:
     """A path within the allowed roots. words: the help text; page: prefix of the keys, unique to the page."""
-    path = folder_at(label, key=f"{page}folder", persist_state="session", help=words)
+    path = folder_at(label, key=f"{page}folder", **shell.STAYS, help=words)
     return None if path is None else PhotoSource(path, path.stem)
 
 
@@ -65,16 +66,23 @@ def folder_at(label: str, value: str = "", *, key: str, **options: Any) -> Path 
 
 def choose_upload(*, page: str = "") -> PhotoSource | None:
     """Files from the browser, kept in the workspace. page: as in `choose_folder`."""
-    whole = st.toggle("Upload a folder", key=f"{page}upload_folder", help="When off, choose photos or one zip.")
-    if whole:
-        files = st.file_uploader(
-            "Photo folder", [*TYPES, *LABEL_TYPES], accept_multiple_files="directory", key=f"{page}folder_upload"
-        )
-    else:
-        files = st.file_uploader(
-            "Photos or one zip", [*TYPES, *LABEL_TYPES, "zip"], accept_multiple_files=True, key=f"{page}files_upload"
-        )
+    at, before = f"{page}upload_folder", f"{page}uploaded"
+    words = "When off, choose photos or one zip."
+    whole = st.toggle("Upload a folder", key=at, **shell.STAYS, help=words)
+    label = "Photo folder" if whole else "Photos or one zip"
+    types = [*TYPES, *LABEL_TYPES] if whole else [*TYPES, *LABEL_TYPES, "zip"]
+    files = st.file_uploader(
+        label, types, accept_multiple_files="directory" if whole else True,
+        key=f"{page}folder_upload" if whole else f"{page}files_upload",
+        on_change=st.session_state.pop, args=(before, None),
+    )  # fmt: skip
     if not files:
+        source, counted = st.session_state.get(before, (None, ""))
+        if source is not None and source.path.exists():
+            # The browser forgets what was uploaded when its page is left; it lies in the workspace.
+            remark = f"The {counted} of before are used; choose others to replace them."
+            st.caption(f":material/inventory_2: {shell.escape(remark)}")
+            return source
         if cleaned := upload_cleaning.sentence():
             st.caption(shell.escape(cleaned))
         return None
@@ -92,8 +100,11 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
         )  # fmt: skip
         return None
     if zipped:
-        return PhotoSource(first, first.stem)
-    return PhotoSource(folder, "my product" if others or first.is_file() else first.name)
+        source = PhotoSource(first, first.stem)
+    else:
+        source = PhotoSource(folder, "my product" if others or first.is_file() else first.name)
+    st.session_state[before] = source, pluralise(len(files), "uploaded file")
+    return source
 
 
 def fingerprint(path: Path) -> str:

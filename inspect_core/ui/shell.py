@@ -19,6 +19,8 @@ from inspect_core.workbench.shelf import SIZE, shelf
 POLL_SECONDS = 1.0
 """Twice as often, drawing the page takes two of 32 s from teaching the sample on two cores."""
 IDLE_SECONDS = 2.0
+STAYS: dict[str, Any] = {"persist_state": "session"}
+"""Of a widget whose value stays when another page is looked at."""
 T = TypeVar("T")
 _MARK = "gate_open"
 _WANTED = "page_wanted"

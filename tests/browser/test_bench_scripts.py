@@ -219,9 +219,9 @@ def test_one_photo_of_something_else_takes_no_decimals(run) -> None:
     """Limits of 6.7 and 10.2 read "7" and "10" beside a board that scored 264."""
     body = "return decimalsFor(rangeToTell(it.scores, it.typical, it.suggested));"
     known = {"typical": 5.1, "suggested": {"review": 6.7, "reject": 10.2}}
-    own, foreign = ({**known, "scores": [4.2, 5.1, 7.0, 12.5, *more]} for more in ((), (264.0,)))
+    alike, foreign = ({**known, "scores": [4.2, 5.1, 7.0, 12.5, *more]} for more in ((), (264.0,)))
     even = {"typical": 5.0, "suggested": {"review": 5.0, "reject": 5.0}, "scores": [5.0, 5.0]}
-    assert run(body, [own, foreign, even]) == [2, 1, 2]
+    assert run(body, [alike, foreign, even]) == [2, 1, 2]
 
 
 def test_the_limit_for_an_overkill(run) -> None:

@@ -362,3 +362,21 @@ def test_smallest_defect_recommends_tiles_and_plans_them(on_product, forecasts):
     app.selectbox(key="tile_cell").set_value("32").run()
     assert forecasts[-1].tiles.cell == 32
     assert not app.exception
+
+
+def test_what_was_chosen_stays_when_another_page_is_looked_at(open_app, no_first_start, product, forecasts):
+    """Uploaded photos too: the browser forgets them with the page."""
+    files = [(path.name, path.read_bytes(), "image/jpeg") for path in sorted((product / "train/good").iterdir())[:9]]
+    app = open_app(PAGE)
+    app.segmented_control(key="photos_from").set_value("Upload").run()
+    app.file_uploader(key="files_upload").set_value(files).run()
+    app.radio(key="method").set_value("mahalanobis").run()
+    app.toggle(key="tolerate").set_value(False).run()
+    before = forecasts[-1]
+    app.switch_page("pages/history.py").run()
+    app.switch_page(PAGE).run()
+    assert not app.exception
+    assert "The 9 uploaded files of before are used; choose others to replace them." in words(app)
+    assert forecasts[-1] == before
+    assert before.method == "mahalanobis"
+    assert before.tolerances is None

@@ -15,7 +15,9 @@ from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.photo_screening import COPY, PRODUCT, screen_photos
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_data"
-ORDER = TeachingConfig("flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), device="cpu")
+ORDER = TeachingConfig(
+    "flange", Split((), (), ()), taps="expansions", size=(128, 128), grid=(16, 16), align="none", device="cpu"
+)
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 

@@ -66,10 +66,12 @@ def choose_depth(samples: Dataset, key: str) -> Dataset:
     with st.expander("Bit depth", expanded=True):
         allowed = [bits for bits in DEPTHS if bits >= depth.bits]
         label = "Bit depth of the camera"
-        bits = st.selectbox(label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", help=TO_DEPTH)
+        bits = st.selectbox(
+            label, allowed, format_func=lambda bits: f"{bits} bits", key="depth_bits", **shell.STAYS, help=TO_DEPTH
+        )
         label = "Stretch contrast to the range of the good photos"
         narrow = samples.with_depth(bits=bits, learned=False).is_narrow
-        learned = st.toggle(label, value=narrow, key=f"depth_learned-{key}", help=TO_STRETCH)
+        learned = st.toggle(label, value=narrow, key=f"depth_learned-{key}", **shell.STAYS, help=TO_STRETCH)
         if narrow:
             st.caption("The good photos fill few of the values, so contrast is stretched unless you switch it off.")
         chosen = samples.with_depth(bits=bits, learned=learned)
@@ -85,7 +87,9 @@ def choose_alignment(key: str) -> dict[str, Any]:
     """The fields of an order on alignment; key: of the files, it changes when they do."""
     at, begins, say = f"align-{key}", TeachingConfig.align, ALIGN.__getitem__
     label = "Part position"
-    align = st.selectbox(label, list(ALIGN), list(ALIGN).index(begins), format_func=say, key=at, help=TO_LYING)
+    align = st.selectbox(
+        label, list(ALIGN), list(ALIGN).index(begins), format_func=say, key=at, **shell.STAYS, help=TO_LYING
+    )
     if align == AUTOMATIC:
         st.caption("Alignment is tried on good photos kept apart, and used only where it gains.")
     if align in (AUTOMATIC, NO_ALIGNMENT):
@@ -96,7 +100,7 @@ def choose_alignment(key: str) -> dict[str, Any]:
         option = ORDER_OPTIONS[name]
         begins = round(option.per * getattr(TeachingConfig, name))
         least, most = map(int, option.bounds)
-        typed = column.number_input(option.label, least, most, begins, key=f"{name}-{key}", help=words)
+        typed = column.number_input(option.label, least, most, begins, key=f"{name}-{key}", **shell.STAYS, help=words)
         fields[name] = typed / option.per
     return fields
 
@@ -110,13 +114,15 @@ def choose_tiles(photos: Sequence[PhotoFile], size: Size, tile: Size) -> TilePla
     with st.expander("Small defects in large photos", expanded=True):
         left, right = st.columns(2)
         key, words = "smallest_defect", "Its longer side, in pixels of the original photos."
-        smallest = left.number_input("Smallest relevant defect, px", 1, 2000, 20, key=key, help=words)
+        smallest = left.number_input("Smallest relevant defect, px", 1, 2000, 20, key=key, **shell.STAYS, help=words)
         cells = {ON: "finest that fits in memory"} | {str(side): f"{side} px" for side in CELLS}
-        cell = right.selectbox("Cells", list(cells), key="tile_cell", format_func=cells.__getitem__, help=TO_CELLS)
+        cell = right.selectbox(
+            "Cells", list(cells), key="tile_cell", **shell.STAYS, format_func=cells.__getitem__, help=TO_CELLS
+        )
         with shell.errors_shown(ValueError):
             _, tile_notes = plan_tiles(OFF, photos, smallest, size, tile=tile)
             st.markdown(shell.escape(" ".join(tile_notes)))
-            if st.toggle("Split photos into tiles", key="tiles", help=TO_TILES):
+            if st.toggle("Split photos into tiles", key="tiles", **shell.STAYS, help=TO_TILES):
                 plan, tile_notes = plan_tiles(cell, photos, smallest, size, tile=tile)
                 st.caption(shell.escape(tile_notes[-1]))
                 return plan
@@ -148,7 +154,7 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
     key: of the files; it changes when they do. size: (height, width) of the picture that the network sees.
     """
     label = "Allow normal photo-to-photo variation"
-    if not st.toggle(label, value=True, key="tolerate", help=TO_TOLERATE):
+    if not st.toggle(label, value=True, key="tolerate", **shell.STAYS, help=TO_TOLERATE):
         return None
     with st.expander("Tolerances", key="tolerances", on_change="rerun") as opened:
         chosen = {}
@@ -156,7 +162,7 @@ def choose_tolerances(good: Sequence[PhotoFile], key: str, size: tuple[int, int]
         for column, (name, (label, least, most, step, words)) in zip(cells, SLIDERS.items(), strict=False):
             begins = getattr(DEFAULT_TOLERANCES, name)
             at = f"tolerance_{name}"
-            chosen[name] = column.slider(label, least, most, begins, step=step, key=at, help=words)
+            chosen[name] = column.slider(label, least, most, begins, step=step, key=at, **shell.STAYS, help=words)
         tolerances = Tolerances(**chosen)
         if opened.open and good:
             with shell.errors_shown(ImageError, icon=":material/broken_image:"):

@@ -86,7 +86,7 @@ def choose_photos() -> PhotoSource | None:
     options = [SAMPLE, FOLDER, UPLOAD]
     key = "photos_from"
     begins = SAMPLE if key not in st.session_state else None  # both would be a warning in Streamlit's log
-    way = st.segmented_control("Photo source", options, default=begins, required=True, key=key, persist_state="session")
+    way = st.segmented_control("Photo source", options, default=begins, required=True, key=key, **shell.STAYS)
     return ways[way or SAMPLE]()
 
 
@@ -148,21 +148,23 @@ def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
     has_groups = grouping.count < len(samples.good)
     with st.expander("How the good photos are used", expanded=has_groups):
         st.markdown(shell.escape(grouping.reason))
-        if has_groups and not st.toggle("Keep groups together", value=True, key="use_groups"):
+        if has_groups and not st.toggle("Keep groups together", value=True, key="use_groups", **shell.STAYS):
             st.warning(
                 "The same part may now be in both training and test photos, so results may look better than they are."
             )
             grouping = ungrouped(samples)
         offered = grouping.offered or grouping
         label = f"Keep {pluralise(offered.count, 'larger group')} together"
-        if grouping.offered is not None and st.toggle(label, key="use_lots"):
+        if grouping.offered is not None and st.toggle(label, key="use_lots", **shell.STAYS):
             grouping = offered
-        seed = st.number_input("Random seed", 0, 9999, 0, key="split_seed", help="Used for the split and the fit.")
+        seed = st.number_input(
+            "Random seed", 0, 9999, 0, key="split_seed", **shell.STAYS, help="Used for the split and the fit."
+        )
         label = "Use known defects to choose detector and limits"
-        blind = not st.toggle(label, value=True, key="choose_by_defects", help=TO_BLIND)
+        blind = not st.toggle(label, value=True, key="choose_by_defects", **shell.STAYS, help=TO_BLIND)
         has_test = any(sample.split_side == "test" for sample in (*samples.good, *samples.defects))
         label = "Keep one in five good photos for testing"
-        keep_test = not has_test and st.toggle(label, key="keep_test", help=TO_TEST)
+        keep_test = not has_test and st.toggle(label, key="keep_test", **shell.STAYS, help=TO_TEST)
         parts = None
         with shell.errors_shown(ValueError):
             parts = split_to_teach(samples, seed=int(seed), groups=grouping, blind=blind, keep_test=keep_test)
@@ -187,37 +189,46 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
 
     key: of the files; it changes when they do.
     """
-    name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}")
+    name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}", **shell.STAYS)
     lying = choose_alignment(key)
     above, tolerating = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
         words = f"Published methods: {REFERENCES}"
         say = TITLES.__getitem__
-        chosen = st.radio("Detector", list(TITLES), format_func=say, key="method", captions=WHEN, help=words)
+        chosen = st.radio(
+            "Detector", list(TITLES), format_func=say, key="method", **shell.STAYS, captions=WHEN, help=words
+        )
         method = None if chosen == COMPARED else chosen
         if chosen == JOINED:
             at = "second_view"
             say = registry.title_of
             first = SECOND[0]
             label = "Texture detector"
-            second = st.segmented_control(label, SECOND, default=first, required=True, key=at, format_func=say)
+            second = st.segmented_control(
+                label, SECOND, default=first, required=True, key=at, **shell.STAYS, format_func=say
+            )
             method = f"{DEFAULT_METHOD}{registry.JOIN}{second}"
         as_published = method in METHODS and st.toggle(
-            "As published", key="as_published", help=teaching_job.AS_PUBLISHED + METHODS[method].published_words
+            "As published",
+            key="as_published",
+            **shell.STAYS,
+            help=teaching_job.AS_PUBLISHED + METHODS[method].published_words,
         )
-        backbone = st.selectbox("Backbone", available(), key="backbone", help=TO_BACKBONE)
+        backbone = st.selectbox("Backbone", available(), key="backbone", **shell.STAYS, help=TO_BACKBONE)
         known, offer = CATALOGUE.get(backbone), WORTH_HAVING.get(backbone)
         presets = {"": "recommended for the detector"} | {preset: preset for preset in (known.presets if known else ())}
         at = f"taps-{backbone}"
         say = presets.__getitem__
-        taps = st.selectbox("Feature layers", list(presets), key=at, format_func=say, help=TO_TAPS) or None
+        taps = (
+            st.selectbox("Feature layers", list(presets), key=at, **shell.STAYS, format_func=say, help=TO_TAPS) or None
+        )
         left, right = st.columns(2)
         fixed = () if offer is None else offer.sides
         sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
         sizes = {side: (side, side) for side in fixed} or sizes
         side = left.select_slider(
-            "Photo size", list(sizes), SIDE if SIDE in sizes else fixed[0], key=f"size-{fixed}" if fixed else "size",
-            help=TO_SIZE,
+            "Photo size", list(sizes), SIDE if SIDE in sizes else fixed[0], help=TO_SIZE,
+            key=f"size-{fixed}" if fixed else "size", **shell.STAYS,
             format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
         )  # fmt: skip
         size = sizes[side]
@@ -232,7 +243,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         off = tiles is not None
         grids = {cell: grid_of(size, cell) for cell in CELLS}
         cell = right.select_slider(
-            "Patch grid", CELLS, CELL, key="grid", disabled=off, help=words,
+            "Patch grid", CELLS, CELL, key="grid", **shell.STAYS, disabled=off, help=words,
             format_func=lambda cell: f"{grids[cell][1]:d} × {grids[cell][0]:d} patches",
         )  # fmt: skip
         grid = grids[cell]
@@ -245,7 +256,7 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
         weights_panel.offer_networks()
         check_scores = st.segmented_control(
             "Product check", CHECK_SCORES, default=ALONE, required=True, key="guard_scores", help=TO_CHECK,
-            format_func=CHECK_SCORES.__getitem__,
+            format_func=CHECK_SCORES.__getitem__, **shell.STAYS,
         )  # fmt: skip
     if weights_panel.offer_missing(backbone):
         return None
@@ -311,11 +322,13 @@ def _of_method(row: Method, values: dict[str, Any], tiles: TilePlan | None) -> d
         stops, begin = row.slider_values(name, values, tiles)
         ends = (stops[0], stops[-1])
         at = f"{key}_{name}"
-        chosen = column.slider(option.label, *ends, begin, step=stops.step, key=at, help=option.help)
+        chosen = column.slider(option.label, *ends, begin, step=stops.step, key=at, **shell.STAYS, help=option.help)
         values[name] = chosen if option.per == 1 else chosen / option.per
     for name, option in shown.items():
         if option.kind is bool:
-            switched = st.toggle(option.label, value=bool(values[name]), key=f"{key}_{name}", help=option.help)
+            switched = st.toggle(
+                option.label, value=bool(values[name]), key=f"{key}_{name}", **shell.STAYS, help=option.help
+            )
             values[name] = int(switched)
     return {name: values[name] for name in shown}
 
@@ -325,7 +338,7 @@ def _budget(grid: tuple[int, int], parameters: dict[str, float]) -> float:
     option = ORDER_OPTIONS["budget"]
     least, most = option.bounds
     begins = TeachingConfig.budget
-    most = st.number_input(option.label, least, most, begins, step=10.0, key="budget", help=TO_BUDGET)
+    most = st.number_input(option.label, least, most, begins, step=10.0, key="budget", **shell.STAYS, help=TO_BUDGET)
     shortlist = Shortlist.from_budget(grid, parameters, budget=most)
     with st.popover(f"{len(shortlist.candidates)} of {len(CANDIDATES)} detectors considered"):
         for name, ms in (shortlist.candidates | shortlist.left_out).items():
@@ -339,7 +352,9 @@ def _choose_sample() -> PhotoSource | None:
     if not names:
         st.error("Sample data not found; run: make sample", icon=":material/error:")
         return None
-    name = st.selectbox("Part", names, key="sample", format_func=lambda text: text.replace("_", " ").capitalize())
+    name = st.selectbox(
+        "Part", names, key="sample", **shell.STAYS, format_func=lambda text: text.replace("_", " ").capitalize()
+    )
     return PhotoSource(teaching_job.SAMPLES / name, name.replace("_", " "))
 
 
