@@ -39,9 +39,10 @@ text goes from dark to white and from bright to black. */
     color: rgb(from currentcolor calc((140 - r) * 9) calc((140 - g) * 9) calc((140 - b) * 9));
 }
 .stMultiSelect [data-tag-index] * { color: light-dark(white, #10171a); }
-/* The menu, as close as that of Streamlit, which has no room for the open product above it. */
+/* The menu: rows of 32 px and 4 px between them, or the row of this page covers the next. */
 .st-key-menu [data-testid="stCaptionContainer"] { padding: 0.75rem 0 0.25rem; }
 .st-key-menu [data-testid="stPageLink"] a { min-height: 2rem; }
+.st-key-menu [data-testid="stElementContainer"]:has([data-testid="stPageLink"]) { margin: 0; height: 2.25rem; }
 /* A thumbnail in the sidebar is small whatever its shape, and no picture to enlarge; elsewhere the button that does
 lacks a focus ring. */
 .stSidebar [data-testid="stBaseButton-elementToolbar"] { display: none; }
