@@ -162,8 +162,7 @@ def _live_control(
             format="%.2f", key=typed, label_visibility="collapsed", disabled=waiting, help=TO_TYPE,
             on_change=None if waiting else _take_typed, args=(product.id, name, typed),
         )  # fmt: skip
-    begun = live[name] == product.scored.live[name]
-    remarks = () if begun or settings.preview else product.remarks({name: live[name]})
+    remarks = () if settings.preview else product.remarks({name: live[name]})
     if remarks or not fractions:
         _explain(product, name, in_words(product.live[name]), " ".join(remarks))
 
