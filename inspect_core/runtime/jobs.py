@@ -21,6 +21,8 @@ from inspect_core.runtime.progress import Cancelled
 
 MAX_QUEUED_JOBS = 6
 """Jobs that wait at a time."""
+ENDED_JOBS = 10
+"""Jobs that are remembered after their end."""
 
 
 class JobRejected(RuntimeError):
@@ -126,9 +128,9 @@ class Jobs:
         return [job for job in self._jobs if job.active]
 
     @property
-    def last_ended(self) -> Job | None:
-        """The job that ended last."""
-        return max((job for job in self._jobs if not job.active), key=lambda job: job.ended_at, default=None)
+    def ended(self) -> list[Job]:
+        """The last ENDED_JOBS jobs that ended, the latest first."""
+        return sorted((job for job in self._jobs if not job.active), key=lambda job: -job.ended_at)[:ENDED_JOBS]
 
     def find_by_subject(self, subject: object) -> Job | None:
         """The job that waits or runs whose result is of this; None without one."""
@@ -158,8 +160,7 @@ class Jobs:
                 )
             if len(self.waiting) >= MAX_QUEUED_JOBS:
                 raise JobRejected(f"the queue is full ({MAX_QUEUED_JOBS} jobs); remove one in the sidebar first")
-            ended = [job for job in self._jobs if not job.active]
-            self._jobs = [*ended[-1:], *self.active, job]
+            self._jobs = [*reversed(self.ended), *self.active, job]
         self._worker.submit(_run, job, work)
         return job
 

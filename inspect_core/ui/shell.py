@@ -26,7 +26,8 @@ _MARK = "gate_open"
 _WANTED = "page_wanted"
 _STARTED = "jobs_started"
 _TAUGHT = "taught_last"
-_PROBLEM = "job_problem"
+_FAILED = "job_failed"
+"""In a session: its last job that failed and the place where it waited for the result, as in `_WAITS`."""
 _PAGE = "page_shown"
 _WAITS = "waits_for"
 """In a session: for each job that it started, where it waits for the result: (page, id of the product in hand)."""
@@ -42,7 +43,8 @@ _MADE_LATER = re.compile(
 def gate(page: str) -> None:
     """First line of every page: on a fresh server a deep link runs the page without app.py, so go through it.
 
-    Above the page stands why this session's last job failed, until it is dismissed: here alone, for all its panels.
+    Above the page stands why this session's last job failed, until it is dismissed: here alone, for all its panels, and
+    only where the job was begun. On all others the sidebar says it.
     """
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
@@ -214,18 +216,26 @@ def show_ready(name: str) -> None:
 
 def problem() -> str:
     """Why this session's last job failed; "" where it did not, or that was dismissed."""
-    return st.session_state.get(_PROBLEM, "")
+    job, _ = st.session_state.get(_FAILED, (None, None))
+    return "" if job is None else job.error
 
 
 def forget_problem() -> None:
     """Forget why this session's last job failed."""
-    st.session_state.pop(_PROBLEM, None)
+    st.session_state.pop(_FAILED, None)
 
 
 def _show_problem() -> None:
-    if words := problem():
-        st.error(sentence(words), icon=":material/error:")
+    job, place = st.session_state.get(_FAILED, (None, None))
+    if job is not None and _is_here(place):
+        st.error(f"**{escape(job.title)}** failed: {escape(job.error)}", icon=":material/error:")
         st.button("Dismiss", key="dismiss_problem", on_click=forget_problem)
+
+
+def _is_here(place: tuple[str | None, str | None]) -> bool:
+    """Whether this is the page, with the product in hand, of an entry of `_WAITS`; None stands for any."""
+    page, product = place
+    return page in (None, st.session_state.get(_PAGE)) and product in (None, in_hand.of_session())
 
 
 def show_no_product(words: str) -> None:
@@ -285,13 +295,19 @@ def _watch_of_this_run() -> Callable[[object], None]:
 
 
 def _watch() -> None:
-    """Show the running job and the queue."""
+    """Show the running job and the queue, how those before ended, and the watched folders."""
     if (job := active_job()) is not None:
         show_job(job)
         _queue(jobs().waiting)
-    elif (ended := jobs().last_ended) is not None:
-        st.caption(f"{escape(ended.title)}: {_ending(ended)}.")
-        _offer(ended)
+    ended = jobs().ended
+    if ended and active_job() is None:
+        st.caption(f"{escape(ended[0].title)}: {_ending(ended[0])}.")
+        _offer(ended[0])
+        ended = ended[1:]
+    if ended:
+        with st.expander("Earlier jobs", icon=":material/history:"):
+            for earlier in ended:
+                st.caption(f"{escape(earlier.title)}: {_ending(earlier)}.")
     for watch in watch_store.interrupted():
         words = f"Watching for {watch.request.product}: stopped at {watch.when} by a restart. Resume it on Batch."
         st.caption(f":material/visibility_off: {escape(words)}")
@@ -312,7 +328,7 @@ def _offer(ended: Job) -> None:
 
 def _refresh_key() -> tuple[str | None, ...]:
     """What a page shows of the jobs and open products of all windows, besides how far they are."""
-    shown = (active_job(), jobs().last_ended, *jobs().waiting, *jobs().unqueued_jobs)
+    shown = (active_job(), *jobs().ended[:1], *jobs().waiting, *jobs().unqueued_jobs)
     opened = shelf().open_products()
     products = (f"{product.id} {product.saved} {product.problem} {product.fit}" for product in opened)
     return (*(None if job is None else job.id for job in shown), *products)
@@ -412,15 +428,14 @@ def _cancel(job_id: str) -> None:
 def _collect() -> None:
     for job in _ended_jobs():
         st.session_state[_STARTED].remove(job)
+        place = st.session_state[_WAITS].pop(job.id)
         if job.state is JobState.FAILED:
-            st.session_state[_PROBLEM] = job.error
+            st.session_state[_FAILED] = job, place
         elif job.state is JobState.CANCELLED:
             st.toast(f"{escape(job.title)} was cancelled. Nothing was changed.", icon=":material/stop_circle:")
         elif job.result is not None:
             forget_problem()
-            page, product = st.session_state.get(_WAITS, {}).pop(job.id, (None, None))
-            waits = page == st.session_state.get(_PAGE) and product in (None, in_hand.of_session())
-            if waits or shelf().find(in_hand.of_session()) is None:
+            if _is_here(place) or shelf().find(in_hand.of_session()) is None:
                 in_hand.take(job.result)
             st.session_state[_TAUGHT] = job.result
             st.toast(f"{escape(job.title)}: done in {duration(job.seconds)}.", icon=":material/check_circle:")

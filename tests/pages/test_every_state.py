@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspect_core.runtime import atomic_write, program_log, workspace
+from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
 from inspect_core.ui.session import SessionSettings
 from inspect_core.workbench.previews import PreviewRun
@@ -59,7 +60,8 @@ def queued(app, part, go_on, monkeypatch):
 
 def failed(app, part, go_on, monkeypatch):
     """The last job failed, and nobody has dismissed why."""
-    app.session_state[shell._PROBLEM] = "part_007.jpg: there is no such file; check the path"
+    why = "part_007.jpg: there is no such file; check the path"
+    app.session_state[shell._FAILED] = Job("Held", "Ana", "held", error=why), (None, None)
 
 
 def restarted(app, part, go_on, monkeypatch):

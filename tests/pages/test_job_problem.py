@@ -1,29 +1,57 @@
-"""Why a job failed stands on every page, once, until it is dismissed."""
+"""Why a job failed stands where it was begun, until it is dismissed; the sidebar keeps how jobs ended."""
 
 from pathlib import Path
 
 import pytest
 
+from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
+from tests.pages.waiting import wait_for_job
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
 REASON = "The disk is full."
+SHOWN = f"**Teaching cookie** failed: {REASON}"
+
+
+def failed() -> Job:
+    return Job("Teaching cookie", "Ana", "cookie", error=REASON)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_each_page_shows_once_why_a_job_failed(page, open_app, no_first_start, in_the_hand):
+def test_the_page_of_a_job_shows_once_why_it_failed(page, open_app, no_first_start, in_the_hand):
     app = open_app(f"pages/{page}")
-    app.session_state[shell._PROBLEM] = REASON
+    app.session_state[shell._FAILED] = failed(), (f"pages/{page}", None)
     app.run()
     assert not app.exception
-    assert [error.value for error in app.error].count(REASON) == 1
+    assert [error.value for error in app.error].count(SHOWN) == 1
     app.button(key="dismiss_problem").click().run()
-    assert REASON not in [error.value for error in app.error]
+    assert SHOWN not in [error.value for error in app.error]
+
+
+@pytest.mark.parametrize("place", [("pages/teach.py", None), ("pages/inspect.py", "another product")])
+def test_no_other_page_and_no_other_product_shows_why_a_job_failed(place, open_app, no_first_start, in_the_hand):
+    app = open_app("pages/inspect.py")
+    app.session_state[shell._FAILED] = failed(), place
+    assert not app.run().error
 
 
 def test_a_page_without_a_product_shows_why_a_job_failed(open_app, no_first_start, workspace):
     app = open_app("pages/inspect.py")
-    app.session_state[shell._PROBLEM] = REASON
+    app.session_state[shell._FAILED] = failed(), ("pages/inspect.py", None)
     app.run()
-    assert [error.value for error in app.error] == [REASON]
+    assert [error.value for error in app.error] == [SHOWN]
+
+
+def test_the_sidebar_keeps_how_the_jobs_before_ended(open_app, in_the_hand):
+    def fail(job):
+        raise ValueError("the folder holds no photo")
+
+    for title, work in (("Teaching cookie", fail), ("Comparing detectors on flange", lambda job: None)):
+        shell.jobs().submit(title, work)
+        wait_for_job()
+    words = [caption.value for caption in open_app("pages/inspect.py").sidebar.caption]
+    last, before = (next(line for line in words if title in line) for title in ("Comparing", "Teaching cookie"))
+    assert "finished in" in last
+    assert "the folder holds no photo" in before
+    assert words.index(last) < words.index(before)

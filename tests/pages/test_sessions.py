@@ -44,7 +44,7 @@ def test_job_end_is_told_to_all_and_taken_by_its_starter(open_app, flange, in_th
     assert f"failed at {time.strftime('%H:')}" in words(here.run())
     assert str(problem) in words(here)
     assert not here.error
-    assert there.run().error[0].value == "There is no good photo"
+    assert there.run().error[0].value == "**Teaching board** failed: there is no good photo"
     monkeypatch.setattr(teaching_job, "teach", lambda order, report: made)
     press(there, "teach")
     wait_for_job()

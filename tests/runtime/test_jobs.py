@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspect_core.runtime.jobs import MAX_QUEUED_JOBS, JobRejected, Jobs, JobState, device_lock
+from inspect_core.runtime.jobs import ENDED_JOBS, MAX_QUEUED_JOBS, JobRejected, Jobs, JobState, device_lock
 from inspect_core.runtime.progress import Cancelled
 
 
@@ -37,7 +37,15 @@ def test_second_job_waits_and_a_removed_one_never_begins():
     release.set()
     ended(third)
     assert begun == ["Compare"]
-    assert (jobs.current, jobs.last_ended, jobs.waiting) == (third, third, [])
+    assert (jobs.current, jobs.ended[0], jobs.waiting) == (third, third, [])
+
+
+def test_the_last_jobs_are_remembered_with_their_ends_the_latest_first():
+    jobs = Jobs()
+    titles = [f"Teach {number}" for number in range(ENDED_JOBS + 3)]
+    for title in titles:
+        ended(jobs.submit(title, lambda job: None))
+    assert [job.title for job in jobs.ended] == titles[: -ENDED_JOBS - 1 : -1]
 
 
 def test_queue_is_bounded_and_refuses_the_same_work_twice():

@@ -30,7 +30,7 @@ def start(order: TeachingConfig, detectors: Sequence[str], as_published: bool) -
         last.clear()
         last.put(order, compare(order, feature_store(), job.report, detectors, as_published=as_published))
 
-    shell.start("Comparing detectors", work, subject=subject_of(order))
+    shell.start(f"Comparing detectors on {order.product}", work, subject=subject_of(order))
 
 
 def subject_of(order: TeachingConfig) -> object:
