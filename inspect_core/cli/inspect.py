@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--maps", type=path_argument, help=maps)
     report = "HTML report with counts, scores and worst parts; overwrites only such a report"
     parser.add_argument("--report", type=path_argument, help=report)
-    trial = "record these verdicts as a trial, which History does not count as production"
-    parser.add_argument("--trial", action="store_true", help=trial)
+    inspector_options.add_trial(parser)
     against = "table of an earlier batch of the same photos with another recipe; reports which verdicts change"
     parser.add_argument("--against", type=path_argument, metavar="TABLE", help=against)
 

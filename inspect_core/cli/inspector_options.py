@@ -30,6 +30,12 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help=words)
 
 
+def add_trial(parser: argparse.ArgumentParser) -> None:
+    """For the commands that record verdicts."""
+    words = "record these verdicts as a trial, which History does not count as production"
+    parser.add_argument("--trial", action="store_true", help=words)
+
+
 def open_inspector(options: argparse.Namespace) -> Inspector:
     """The recipe of the options, checked and ready: an exported one without torch, unless a device is asked for.
 

@@ -28,6 +28,7 @@ _NUMBER = re.compile(r"\d+")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inspector_options.add_options(parser)
     inspector_options.add_strict(parser)
+    inspector_options.add_trial(parser)
     parser.add_argument("folder", type=path_argument, help="input folder, including its subfolders")
     out = f"photos are moved into its folders {', '.join(FOLDERS.values())}; existing files are never replaced"
     parser.add_argument("--out", type=path_argument, required=True, help=out)
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         with AuditLog.open() as log:
             record = AuditRecord(log, inspector, users.local_user())
             require_challenge(record)
-            watch = Watch(inspector, options.folder, options.out, record, strict=options.strict)
+            watch = Watch(inspector, options.folder, options.out, record, strict=options.strict, trial=options.trial)
             shift = WatchSession(watch, DriftMonitor(record), _tell)
             print_line(
                 f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}."

@@ -11,10 +11,13 @@ BEFORE = 5000
 
 
 class DriftMonitor:
-    """The signals of the recipe that is watched, from the parts in the log on. alarms: those that left their limits."""
+    """The signals of the recipe that is watched, from the parts in the log on.
+
+    record: of the recipe; alarms: the signals that left their limits.
+    """
 
     def __init__(self, record: AuditRecord):
-        self._record = record
+        self.record = record
         self.alarms = list[SignalAlarm]()
         self._signals = DriftSignals(record.inspector.good_scores.tolist())
         earlier = record.log.entries(kind=INSPECTION, recipe=record.inspector.digest, newest=BEFORE)
@@ -31,9 +34,9 @@ class DriftMonitor:
                 "words": alarm.words,
                 "name": inspection.name,
             }
-            inspector = self._record.inspector
-            log_context = {"user": self._record.user, "product": inspector.product, "recipe": inspector.digest}
-            self._record.log.append(DRIFT, alarm_facts, **log_context)
+            inspector = self.record.inspector
+            log_context = {"user": self.record.user, "product": inspector.product, "recipe": inspector.digest}
+            self.record.log.append(DRIFT, alarm_facts, **log_context)
         self.alarms += alarms
         return alarms
 

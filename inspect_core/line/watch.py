@@ -39,6 +39,8 @@ from inspect_core.runtime.workspace import file_digest
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED
 
 FOLDERS = {outcome: outcome.replace(" ", "_") for outcome in ALL_VERDICTS}
+SOURCE = "watch"
+"""Of what is recorded here (`Inspection.source`)."""
 SETTLE_SECONDS = 1.0
 """Without a change, after which a photo is taken."""
 GIVE_UP_SECONDS = 10.0
@@ -79,8 +81,8 @@ class _Arrival(NamedTuple):
 class Watch:
     """Judges what comes into `folder`, at any depth, and moves it into the folders of `out`. Use inside `watching`.
 
-    strict: as `batch.run` takes it. waiting: photos that the last poll saw but did not take, since they still change or
-    cannot be read yet.
+    strict, trial: as `batch.run` takes them. waiting: photos that the last poll saw but did not take, since they still
+    change or cannot be read yet.
     """
 
     inspector: Inspector
@@ -91,6 +93,7 @@ class Watch:
     settle_seconds: float = SETTLE_SECONDS
     give_up_seconds: float = GIVE_UP_SECONDS
     strict: bool = False
+    trial: bool = False
     waiting: int = field(default=0, init=False)
     _seen: dict[str, _FileState] = field(default_factory=dict, init=False)
     _claims: dict[Path, bool] = field(default_factory=dict, init=False)
@@ -171,7 +174,8 @@ class Watch:
         with suppress(OSError):  # `judge` gives the reason why it cannot be read
             file = file_digest(claimed)
         judged_by = self.inspector.release or self.inspector.digest
-        key = key_of("watch", judged_by, file, str(file_state.written), name, *["strict"] * self.strict)
+        modes = [*["strict"] * self.strict, *["trial"] * self.trial]
+        key = key_of(SOURCE, judged_by, file, str(file_state.written), name, *modes)
         if (known := self.record.find(key)) is not None:
             self._claims[claimed] = True
             return _Arrival(path, claimed, name, file, key, known)
@@ -193,7 +197,7 @@ class Watch:
         if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.give_up_seconds:
             self._seen[arrival.path] = file_state._replace(is_unreadable=True)
             return None
-        return arrival._replace(row=replace(row, source="watch"), inspection=None)
+        return arrival._replace(row=replace(row, source=SOURCE, trial=self.trial), inspection=None)
 
     def _settle(self, path: str, arrival: _Arrival) -> Inspection | None:
         """Record the photo, then move it to where the record says; None when it must wait or cannot be moved."""

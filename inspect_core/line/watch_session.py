@@ -3,13 +3,17 @@
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 
 from inspect_core.audit.challenges import why_blocked
+from inspect_core.audit.entry import INSPECTION
+from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.inspection import Inspection
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.common_cause import common_causes
 from inspect_core.line.drift_watch import DriftMonitor
-from inspect_core.line.watch import Watch
+from inspect_core.line.watch import SOURCE, Watch
 from inspect_core.spc.drift_signals import SignalAlarm
 
 POLL_SECONDS = 0.5
@@ -61,14 +65,25 @@ class WatchSession:
 
     def count_photo(self, row: Inspection) -> None:
         """Count one photo that was moved."""
+        self._count(row)
+        self.on_photo(row, self.following.add(row))
+        if self.paused:
+            raise _Paused
+
+    def continue_from(self, since: datetime) -> None:
+        """Count first what this watch moved before it was interrupted, from the log. Raises LogError."""
+        record = self.following.record
+        for entry in record.log.entries(kind=INSPECTION, recipe=record.inspector.digest, since=since):
+            row = LoggedInspection.of_entry(entry)
+            if row.source == SOURCE and Path(row.path).is_relative_to(self.watch.out):
+                self._count(row)
+
+    def _count(self, row: Inspection) -> None:
         self.counts[row.verdict] += 1
         self.last_photo = row
         self.latest.append(row)
         if row.verdict != "accept":
             self.not_accepted = (row, *self.not_accepted)[:MAX_RECENT_PHOTOS]
-        self.on_photo(row, self.following.add(row))
-        if self.paused:
-            raise _Paused
 
 
 def require_challenge(record: AuditRecord) -> None:

@@ -6,8 +6,9 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Generator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from inspect_core.audit.entry import WATCH_INTERRUPTED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, lock
+from inspect_core.runtime.json_record import check, from_table, number, rules_of, to_table
 from inspect_core.runtime.json_text import from_json
 
 ALIVE_SECONDS = 5.0
@@ -25,7 +27,8 @@ LONGEST = 1 << 16
 @dataclass(frozen=True)
 class WatchRequest:
     """A folder to be watched: recipe, digest: its file's name among the saved ones and its digest; folder, out: where
-    photos arrive and go; user: who asked.
+    photos arrive and go; user: who asked; trial: whether the verdicts count as a trial; began: when it was first asked
+    for, in seconds since 1970.
     """
 
     product: str
@@ -34,6 +37,8 @@ class WatchRequest:
     folder: str
     out: str
     user: str
+    trial: bool
+    began: Annotated[float, number(0, 1e11)]
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,8 @@ class InterruptedWatch:
 
     @property
     def when(self) -> str:
-        """`stopped_at` in words: the time of today, else with its day."""
-        moment, today = time.localtime(self.stopped_at), time.localtime()
-        return time.strftime("%H:%M" if moment[:3] == today[:3] else "%H:%M on %d %b", moment)
+        """`stopped_at` in words."""
+        return in_words(self.stopped_at)
 
 
 @contextlib.contextmanager
@@ -59,7 +63,7 @@ def recorded(request: WatchRequest) -> Generator[Callable[[], None]]:
     """
     path = _folder() / f"{secrets.token_hex(6)}.json"
     with atomic_replace(path) as new:
-        new.write_text(json.dumps(asdict(request)), encoding="utf-8")
+        new.write_text(json.dumps(to_table(request)), encoding="utf-8")
     last = time.monotonic()
 
     def is_alive() -> None:
@@ -81,13 +85,21 @@ def interrupted() -> list[InterruptedWatch]:
     """The watches that no process carries on, the latest first; each is recorded in the audit log once."""
     watches = []
     for path in _folder().glob("*.json"):
-        with contextlib.suppress(OSError, ValueError, TypeError), workspace.open_regular_file(path, "r+b") as file:
+        with contextlib.suppress(OSError, ValueError), workspace.open_regular_file(path, "r+b") as file:
             if lock(file, wait=False):
-                request = WatchRequest(**from_json(file.read(LONGEST)))
+                table = from_json(file.read(LONGEST))
+                check(table, rules_of(WatchRequest), "", path.name)
+                request = from_table(WatchRequest, table)
                 watches.append(InterruptedWatch(path.stem, request, path.lstat().st_mtime))
     for watch in watches:
         _note(watch)
     return sorted(watches, key=lambda watch: -watch.stopped_at)
+
+
+def in_words(seconds: float) -> str:
+    """A moment, in seconds since 1970, in words: the local time of today, else with its day."""
+    moment, today = time.localtime(seconds), time.localtime()
+    return time.strftime("%H:%M" if moment[:3] == today[:3] else "%H:%M on %d %b", moment)
 
 
 def forget(watch_id: str) -> None:

@@ -1,7 +1,9 @@
 """The Batch page: begun, paused, gone on with, discarded; what it shows of what came of it."""
 
 import contextlib
+import json
 import threading
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,9 +13,10 @@ import torch
 from PIL import Image
 
 from inspect_core.audit.changes import describe_entry
-from inspect_core.audit.entry import WATCH_INTERRUPTED
+from inspect_core.audit.entry import INSPECTION, WATCH_INTERRUPTED
 from inspect_core.audit.life_cycle import approve
 from inspect_core.audit.log import AuditLog
+from inspect_core.inspection import Inspection
 from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe import LoadedRecipe
 from inspect_core.recipe_io.recipe_file import load, save
@@ -143,7 +146,17 @@ def test_a_watch_that_a_restart_ended_is_told_logged_and_resumed(batch, photos, 
     incoming.mkdir()
     batch()
     known = load(workspace / "recipes" / "tile.zip")
-    request = WatchRequest(known.product, "tile.zip", known.digest, str(incoming), str(photos.parent / "out"), "Ana")
+    out = photos.parent / "out"
+    began = time.time()
+    request = WatchRequest(known.product, "tile.zip", known.digest, str(incoming), str(out), "Ana", True, began)
+    with AuditLog.open() as log:
+        limits = {"review": 1.0, "reject": 2.0, "area": 1, "recipe": known.digest}
+        moved = str(out / "accept" / "8.png")
+        earlier = Inspection(name="8.png", verdict="accept", path=moved, source="watch", **limits)
+        elsewhere = replace(earlier, path=str(photos.parent / "another" / "8.png"))
+        for key, row in (("earlier", earlier), ("elsewhere", elsewhere)):
+            whose = {"user": "Ana", "product": known.product, "recipe": known.digest}
+            log.append(INSPECTION, row.facts(), **whose, key=key)
     with watch_store.recorded(request):
         (file,) = (workspace / "watches").iterdir()
         assert watch_store.interrupted() == [], "while it goes on"
@@ -151,6 +164,8 @@ def test_a_watch_that_a_restart_ended_is_told_logged_and_resumed(batch, photos, 
     assert not file.exists()
     file.write_bytes(content)  # as a killed server leaves it
     (workspace / "watches" / "odd.json").write_text('{"product": 1')
+    another_type = json.loads(content) | {"began": "yesterday"}
+    (workspace / "watches" / "typed.json").write_text(json.dumps(another_type))
 
     app = open_app("pages/batch.py")
     assert app.segmented_control(key="batch_mode").value == "Watch a folder"
@@ -164,10 +179,14 @@ def test_a_watch_that_a_restart_ended_is_told_logged_and_resumed(batch, photos, 
     (job,) = shell.jobs().unqueued_jobs
     assert not file.exists()
     (photos / "9.png").rename(incoming / "9.png")
-    wait_until(lambda: "1 rejected" in job.step)
+    wait_until(lambda: job.step == "1 accepted, 1 rejected")
+    assert "draft 1, trial" in words(app.run())
     press(app, f"watch_stop-{job.id}")
     wait_until(lambda: not shell.jobs().unqueued_jobs)
     assert watch_store.interrupted() == []
+    with AuditLog.open() as log:
+        (new,) = (entry for entry in log.entries(kind=INSPECTION) if entry.facts["name"] == "9.png")
+    assert new.facts["trial"]
 
 
 def test_approved_version_is_preselected_and_a_draft_is_a_trial(batch, photos, recipe, workspace, workers_asked_for):

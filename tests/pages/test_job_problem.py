@@ -30,7 +30,7 @@ def test_the_page_of_a_job_shows_once_why_it_failed(page, open_app, no_first_sta
 
 
 @pytest.mark.parametrize("place", [("pages/teach.py", None), ("pages/inspect.py", "another product")])
-def test_no_other_page_and_no_other_product_shows_why_a_job_failed(place, open_app, no_first_start, in_the_hand):
+def test_no_other_page_or_product_shows_why_a_job_failed(place, open_app, no_first_start, in_the_hand):
     app = open_app("pages/inspect.py")
     app.session_state[shell._FAILED] = failed(), place
     assert not app.run().error

@@ -40,7 +40,7 @@ def test_second_job_waits_and_a_removed_one_never_begins():
     assert (jobs.current, jobs.ended[0], jobs.waiting) == (third, third, [])
 
 
-def test_the_last_jobs_are_remembered_with_their_ends_the_latest_first():
+def test_the_last_jobs_that_ended_are_kept_latest_first():
     jobs = Jobs()
     titles = [f"Teach {number}" for number in range(ENDED_JOBS + 3)]
     for title in titles:

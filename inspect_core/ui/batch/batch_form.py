@@ -31,11 +31,7 @@ MAPS = dict(zip(ENDINGS, ("Heatmap overlays (PNG)", "Anomaly maps (.npy)"), stri
 def new_batch(saved: list[Path]) -> None:
     """Recipe, photos, what to write, and the button that starts."""
     st.header("New batch")
-    choices = saved_recipes.choices(saved)
-    path = st.selectbox("Recipe", list(choices), format_func=choices.__getitem__, key="batch_recipe")
-    recipe = recipe_at(path, "batch")
-    begins, at = saved_recipes.is_for_trial(path), f"batch_trial-{path.name}"
-    trial = st.toggle("Trial", begins, key=at, help="Trials are recorded, and not counted as production on History.")
+    path, recipe, trial = choose_recipe(saved, "batch")
     source = _photos()
     if recipe is None:
         return
@@ -63,6 +59,19 @@ def new_batch(saved: list[Path]) -> None:
     else:
         shell.show_running_job("New batches are queued and start automatically.")
     _on_the_command_line(path, source)
+
+
+def choose_recipe(saved: list[Path], mode: str) -> tuple[Path, Recipe | None, bool]:
+    """The recipe to judge by, those approved first, as `recipe_at`, and whether its verdicts count as a trial.
+
+    mode: begins the keys of the widgets.
+    """
+    choices = saved_recipes.choices(saved)
+    path = st.selectbox("Recipe", list(choices), format_func=choices.__getitem__, key=f"{mode}_recipe")
+    recipe = recipe_at(path, mode)
+    begins, at = saved_recipes.is_for_trial(path), f"{mode}_trial-{path.name}"
+    trial = st.toggle("Trial", begins, key=at, help="Trials are recorded, and not counted as production on History.")
+    return path, recipe, trial
 
 
 @st.fragment(run_every=shell.POLL_SECONDS)

@@ -15,7 +15,7 @@ from inspect_core.ui import saved_recipes, shell, verdict_tiles, watch_store
 from inspect_core.ui.batch import batch_form, watches
 from inspect_core.ui.batch.watches import FolderWatch
 from inspect_core.ui.photo_source import folder_at
-from inspect_core.ui.watch_store import InterruptedWatch
+from inspect_core.ui.watch_store import InterruptedWatch, WatchRequest
 from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS
 
 SIDE = 480
@@ -46,15 +46,14 @@ def watch(saved: list[Path]) -> None:
 
 def _form(saved: list[Path]) -> None:
     st.subheader("Watch a folder")
-    path = st.selectbox("Recipe", saved, format_func=saved_recipes.names(saved).__getitem__, key="watch_recipe")
-    recipe = batch_form.recipe_at(path, "watch")
+    path, recipe, trial = batch_form.choose_recipe(saved, "watch")
     words = "Photos in this folder and its subfolders are picked up once they have not changed for one second."
     folder = folder_at("Input folder", key="watch_folder", persist_state="session", help=words)
     value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
     out = folder_at("Output folder", value, key=f"watch_out-{value}", help=SORTED)
     ready = recipe is not None and folder is not None and out is not None
     if batch_form.start_button("Start watching", "watch_start", disabled=not ready) and ready:
-        shell.begin(lambda: watches.start(recipe, path.name, folder, out))
+        shell.begin(lambda: watches.start(recipe, path.name, folder, out, trial=trial))
     if folder is None:
         st.caption("Choose the folder your camera writes to.")
     elif out is None:
@@ -95,12 +94,18 @@ def _line(job_id: str) -> None:
 
 
 def _head(watched: FolderWatch) -> None:
-    owner = shell.escape(watched.job.owner) if watched.job is not None else ""
+    since = shell.escape(watch_store.in_words(watched.request.began))
     st.markdown(
-        f"**{shell.escape(watched.product)}** · {shell.escape(watched.folder)} → {shell.escape(watched.out)}  \n"
-        f":small[Watching since {shell.escape(watched.started_at)}, started by {owner}]",
+        f"{_asked(watched.request)}  \n:small[Watching since {since}, started by {shell.escape(watched.request.user)}]",
         width="stretch",
     )
+
+
+def _asked(request: WatchRequest) -> str:
+    """Product, version and folders of a watch."""
+    version = saved_recipes.versions()(request.digest) + (", trial" if request.trial else "")
+    places = f"{shell.escape(request.folder)} → {shell.escape(request.out)}"
+    return f"**{shell.escape(request.product)}**, {shell.escape(version)} · {places}"
 
 
 def _last(watched: FolderWatch, last: Inspection | None, *, paused: bool) -> None:
@@ -146,8 +151,7 @@ def _interrupted(watch: InterruptedWatch) -> None:
     """Show a watch that a restart has ended, and going on with it."""
     request = watch.request
     with st.container(border=True):
-        places = f"{shell.escape(request.folder)} → {shell.escape(request.out)}"
-        st.markdown(f"**{shell.escape(request.product)}** · {places}")
+        st.markdown(_asked(request))
         st.warning(f"Stopped at {shell.escape(watch.when)} by a restart. New photos wait in the folder.")
         row = st.container(horizontal=True)
         with row, shell.errors_shown(ValueError, OSError):

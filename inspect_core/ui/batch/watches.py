@@ -1,7 +1,8 @@
 """Watched folders: a job each beside the queue. What they have seen belongs to the server and shows in every window."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import streamlit as st
@@ -28,12 +29,9 @@ ENDED = 3
 
 @dataclass(eq=False)
 class FolderWatch:
-    """One watch. shift: None until the recipe is loaded; started_at: local time, in words."""
+    """One watch. shift: None until the recipe is loaded."""
 
-    product: str
-    folder: Path
-    out: Path
-    started_at: str
+    request: WatchRequest
     job: Job | None = None
     shift: WatchSession | None = None
 
@@ -55,16 +53,20 @@ def all_watches() -> list[FolderWatch]:
 
 
 def find(job_id: str) -> FolderWatch | None:
+    """The watch that this job does; None without one."""
     return next((watch for watch in _watches() if watch.job is not None and watch.job.id == job_id), None)
 
 
-def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
+def start(recipe: Recipe, file: str, folder: Path, out: Path, *, trial: bool) -> None:
     """Watch a folder with the saved recipe in this file. Raises JobRejected as `Jobs.run_unqueued`."""
-    user = shell.current_user()
-    digest = recipe.digest or ""
-    watched = FolderWatch(recipe.product, folder, out, time.strftime("%H:%M"))
+    whose = recipe.product, file, recipe.digest or ""
+    _begin(WatchRequest(*whose, str(folder), str(out), shell.current_user(), trial, time.time()))
 
-    request = WatchRequest(recipe.product, file, digest, str(folder), str(out), user)
+
+def _begin(request: WatchRequest) -> None:
+    watched = FolderWatch(request)
+    file, digest, user = request.recipe, request.digest, request.user
+    folder, out = Path(request.folder), Path(request.out)
 
     def work(job: Job) -> None:
         with watching(folder, out), AuditLog.open() as log, watch_store.recorded(request) as is_alive:
@@ -74,29 +76,32 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path) -> None:
                 raise ValueError(f"{file} now contains a different recipe; start the watch again")
             record = AuditRecord(log, inspector, user)
             require_challenge(record)
-            watch = Watch(inspector, folder, out, record)
-            watched.shift = shift = WatchSession(watch, DriftMonitor(record), lambda facts, alarms: job.report(0.0))
+            watch = Watch(inspector, folder, out, record, trial=request.trial)
+            shift = WatchSession(watch, DriftMonitor(record), lambda facts, alarms: job.report(0.0))
+            shift.continue_from(datetime.fromtimestamp(request.began, UTC))
+            watched.shift = shift
             while True:
                 job.report(0.0, "paused" if shift.paused else in_words(shift))
                 shift.poll_folder()
                 is_alive()
                 time.sleep(POLL_SECONDS)
 
-    title = f"Watching {folder.name} for {recipe.product}"
+    title = f"Watching {folder.name} for {request.product}"
     watched.job = shell.jobs().run_unqueued(title, work, owner=user, subject=(WATCH, str(folder)))
-    _watches()[:] = [other for other in all_watches() if other.folder != folder] + [watched]
+    _watches()[:] = [other for other in all_watches() if other.request.folder != request.folder] + [watched]
 
 
 def resume(watch: InterruptedWatch) -> None:
-    """Go on with a watch that a restart has ended. Raises ValueError when its recipe is another one, or cannot be read,
-    JobRejected and OSError as `start`.
+    """Go on with a watch that a restart has ended, and with its counts.
+
+    Raises ValueError when its recipe is another one, or cannot be read, JobRejected and OSError as `start`.
     """
     request = watch.request
     path = workspace.recipes_folder() / request.recipe
     recipe = saved_recipes.checked(path)
     if recipe.digest != request.digest:
         raise ValueError(f"{request.recipe} is another recipe by now; start the watch again below")
-    start(recipe, request.recipe, Path(request.folder), Path(request.out))
+    _begin(replace(request, user=shell.current_user()))
     watch_store.forget(watch.id)
 
 
