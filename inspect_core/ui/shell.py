@@ -12,7 +12,7 @@ from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspect_core.runtime import users
-from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState
+from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState, device_lock
 from inspect_core.ui import in_hand, watch_store
 from inspect_core.workbench.shelf import SIZE, shelf
 
@@ -128,6 +128,24 @@ def errors_shown(*kinds: type[Exception], icon: str = ":material/error:", begins
         yield
     except kinds as error:
         st.error(begins + escape(error) if begins else sentence(error), icon=icon)
+
+
+@contextlib.contextmanager
+def device_held(device: object) -> Generator[None]:
+    """Hold `jobs.device_lock` in this block. While a job has it, the page says which one it waits for, and how long."""
+    lock = device_lock(device)
+    place = None
+    while not lock.acquire(timeout=POLL_SECONDS):
+        place = place or st.empty()
+        job = active_job()
+        words = "another window" if job is None else f"{escape(job.title)}: {progress_in_words(job)}"
+        place.info(f"Waits for {words}.", icon=":material/hourglass_top:")
+    if place is not None:
+        place.empty()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def active_job() -> Job | None:

@@ -12,7 +12,6 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import DecodedPhoto, read, read_bytes
 from inspect_core.line.batch import photos_of
 from inspect_core.runtime import workspace
-from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import shell
 from inspect_core.ui.photo_source import TYPES, folder_at
@@ -85,7 +84,7 @@ def _add_all(product: TaughtProduct, settings: SessionSettings, photos: Sequence
             progress.progress(number / len(photos), f"Inspecting photo {number} of {len(photos)}")
         try:
             picture = read_photo()
-            with device_lock(product.extractor.backbone.device):
+            with shell.device_held(product.extractor.backbone.device):
                 added = shelf().add(product, picture)
             if added is None:  # closed since this run began
                 st.rerun()

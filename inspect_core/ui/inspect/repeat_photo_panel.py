@@ -8,7 +8,6 @@ import streamlit as st
 
 from inspect_core.images import boxes, heatmap
 from inspect_core.images.tolerances import AS_TAKEN, CaptureVariation
-from inspect_core.runtime.jobs import device_lock
 from inspect_core.scoring.anomaly_map import image_score
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench_state import BenchState
@@ -90,7 +89,7 @@ def _map(product: TaughtProduct, position: int, variation: CaptureVariation) -> 
     picture = extractor.network_input(product.photo(position), photo.placed)
     if variation != AS_TAKEN:
         picture = variation.apply(picture, photo.placed.photo_size, np.random.default_rng(0))
-    with device_lock(extractor.backbone.device):
+    with shell.device_held(extractor.backbone.device):
         features = extractor.features_of_inputs([picture])
         return picture, product.scored.map_from_features(features, photo.placed, **product.live)
 

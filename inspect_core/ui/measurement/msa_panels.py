@@ -13,7 +13,6 @@ from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
 from inspect_core.line.html_page import page
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
-from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.wording import pluralise
 from inspect_core.spc import msa_study
 from inspect_core.spc.agreement import ACCEPTABLE, MARGINAL, UNACCEPTABLE, Agreement
@@ -171,7 +170,7 @@ def _judge(stem: str, recipe: Recipe, photos: Sequence[tuple[str, int, str, byte
         appraisals = []
         with st.spinner("Inspecting…"):
             pictures: list[DecodedPhoto] = [read_bytes(content, name, recipe.depth) for _, _, name, content in photos]
-            with device_lock(loaded.backbone.device):
+            with shell.device_held(loaded.backbone.device):
                 verdicts = list(loaded.inspect_all(picture.pixels for picture in pictures))
             for (part, trial, _, _), picture, verdict in zip(photos, pictures, verdicts, strict=True):
                 appraisals.append(

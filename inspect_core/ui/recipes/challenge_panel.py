@@ -58,8 +58,9 @@ def _challenge(recipe: Recipe, key: str) -> None:
     files = _photos("New photos of the parts", f"challenge-files-{key}", named)
     if st.button("Run challenge", key=f"run-challenge-{key}", type="primary", disabled=not files):
         with shell.errors_shown(*FAILURES):
-            with st.spinner("Inspecting…"):
-                answers = challenge(_inspector(recipe), _upload(files))
+            inspector = _inspector(recipe)
+            with st.spinner("Inspecting…"), shell.device_held(inspector.backbone.device):
+                answers = challenge(inspector, _upload(files))
             st.session_state[f"answers-{key}"] = answers
             results = [result_facts(answer) for answer in answers]
             approval_panel.record(challenges.record, recipe, recipe=str(recipe.digest), answers=results)
@@ -75,8 +76,9 @@ def _name(recipe: Recipe, key: str) -> None:
         good, defects = _photos("Good parts", f"name-good-{key}"), _photos("Defective parts", f"name-defects-{key}")
         if st.button("Add these parts", key=f"name-{key}", type="primary", disabled=not (good or defects)):
             with shell.errors_shown(*FAILURES):
-                with st.spinner("Inspecting…"):
-                    parts = name_parts(_inspector(recipe), [*_upload(good).values()], [*_upload(defects).values()])
+                inspector = _inspector(recipe)
+                with st.spinner("Inspecting…"), shell.device_held(inspector.backbone.device):
+                    parts = name_parts(inspector, [*_upload(good).values()], [*_upload(defects).values()])
                     named = recipe.with_challenge(parts, author=shell.current_user())
                     with workspace.free_recipe_path(recipe.product) as path:
                         saved = recipe_file.save(named, path)

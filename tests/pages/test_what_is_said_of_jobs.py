@@ -1,10 +1,11 @@
-"""Why a job failed stands where it was begun, until it is dismissed; the sidebar keeps how jobs ended."""
+"""What pages say of jobs: why one failed, where it was begun; how the last ended; which one a page waits for."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from inspect_core.runtime.jobs import Job
+from inspect_core.runtime.jobs import Job, device_lock
 from inspect_core.ui import shell
 from tests.pages.waiting import wait_for_job
 
@@ -55,3 +56,28 @@ def test_the_sidebar_keeps_how_the_jobs_before_ended(open_app, in_the_hand):
     assert "finished in" in last
     assert "the folder holds no photo" in before
     assert words.index(last) < words.index(before)
+
+
+def test_a_page_that_waits_for_the_device_says_for_which_job(monkeypatch):
+    holding, go_on, shown = threading.Event(), threading.Event(), []
+
+    def hold(job):
+        with device_lock("cpu"):
+            holding.set()
+            go_on.wait(60)
+
+    class Place:
+        def info(self, words, **options):
+            shown.append(words)
+            go_on.set()
+
+        def empty(self):
+            shown.append("")
+
+    monkeypatch.setattr(shell.st, "empty", Place)
+    shell.jobs().submit("Teaching cookie", hold)
+    assert holding.wait(60)
+    with shell.device_held("cpu"):
+        assert shown == ["Waits for Teaching cookie: starting.", ""]
+    with shell.device_held("cpu"):
+        assert len(shown) == 2, "nothing where it waits for nobody"
