@@ -5,6 +5,7 @@ import itertools
 import os
 import shutil
 import stat
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,12 @@ def tmp_path(folders: Iterator[Path]) -> Path:
     folder = next(folders)
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(autouse=True)
+def main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that a test has run stays `__main__`, and a process spawned by a later test would run it, and end."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture(autouse=True)
