@@ -201,7 +201,7 @@ def test_weights_are_fetched_by_a_click_alone(on_product, tmp_path, monkeypatch)
     wait_for_job()
     app.run()
     assert fetched == ["resnet18"]
-    assert "No way out" in app.error[-1].value
+    assert app.error[-1].value == "**Downloading resnet18** failed: no way out"
 
 
 @pytest.mark.usefixtures("unhurried")

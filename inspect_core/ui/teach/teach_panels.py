@@ -1,6 +1,7 @@
 """The parts of the Teach page: where photos come from, what was found, how to split, which settings, the forecast."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from inspect_core.datasets.dataset import UNSAID, ScanError
+from inspect_core.datasets.dataset import UNSAID, PhotoFile, ScanError
 from inspect_core.datasets.folders import Dataset, Split, scan
 from inspect_core.datasets.grouping import propose_groups, ungrouped
 from inspect_core.datasets.splitting import split_to_teach
@@ -73,6 +74,7 @@ TO_SIZE = (
     "Photos keep their shape; the area is that of a square. More pixels take longer and are not better by themselves: "
     "on some parts they show finer defects, on others more of what does not matter."
 )
+TO_GRID = "A finer grid detects smaller defects; each step needs four times the memory."
 TO_BUDGET = (
     "Detector time only, estimated for two cores; the network adds about 10 ms. Slower detectors are not considered."
 )
@@ -190,69 +192,32 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     key: of the files; it changes when they do.
     """
     name = st.text_input("Product name", value=product, max_chars=60, key=f"product-{product}", **shell.STAYS)
-    lying = choose_alignment(key)
-    above, tolerating = st.container(), st.container()
+    alignment = choose_alignment(key)
+    place_of_tiles, place_of_tolerances = st.container(), st.container()
     with st.expander("Advanced: detector, network, detail"):
-        words = f"Published methods: {REFERENCES}"
-        say = TITLES.__getitem__
-        chosen = st.radio(
-            "Detector", list(TITLES), format_func=say, key="method", **shell.STAYS, captions=WHEN, help=words
-        )
-        method = None if chosen == COMPARED else chosen
-        if chosen == JOINED:
-            at = "second_view"
-            say = registry.title_of
-            first = SECOND[0]
-            label = "Texture detector"
-            second = st.segmented_control(
-                label, SECOND, default=first, required=True, key=at, **shell.STAYS, format_func=say
-            )
-            method = f"{DEFAULT_METHOD}{registry.JOIN}{second}"
+        method = _choose_detector()
         as_published = method in METHODS and st.toggle(
             "As published",
             key="as_published",
             **shell.STAYS,
             help=teaching_job.AS_PUBLISHED + METHODS[method].published_words,
         )
-        backbone = st.selectbox("Backbone", available(), key="backbone", **shell.STAYS, help=TO_BACKBONE)
-        known, offer = CATALOGUE.get(backbone), WORTH_HAVING.get(backbone)
-        presets = {"": "recommended for the detector"} | {preset: preset for preset in (known.presets if known else ())}
-        at = f"taps-{backbone}"
-        say = presets.__getitem__
-        taps = (
-            st.selectbox("Feature layers", list(presets), key=at, **shell.STAYS, format_func=say, help=TO_TAPS) or None
-        )
+        backbone, taps = _choose_network()
         left, right = st.columns(2)
-        fixed = () if offer is None else offer.sides
-        sizes = {side: input_size([sample.size for sample in photos.train], side) for side in SIZES}
-        sizes = {side: (side, side) for side in fixed} or sizes
-        side = left.select_slider(
-            "Photo size", list(sizes), SIDE if SIDE in sizes else fixed[0], help=TO_SIZE,
-            key=f"size-{fixed}" if fixed else "size", **shell.STAYS,
-            format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
-        )  # fmt: skip
-        size = sizes[side]
-        with above:
-            tiles = choose_tiles(photos.train, size, (side, side))
+        with left:
+            side, photo_size = _choose_size(photos.train, backbone)
+        with place_of_tiles:
+            tiles = choose_tiles(photos.train, photo_size, (side, side))
             if tiles is None:
-                show_input(photos.train, size, key)
-            size = size if tiles is None else tiles.tile
-        with tolerating:
+                show_input(photos.train, photo_size, key)
+        size = photo_size if tiles is None else tiles.tile
+        with place_of_tolerances:
             tolerances = choose_tolerances(photos.train, key, size if tiles is None else tiles.size)
-        words = "A finer grid detects smaller defects; each step needs four times the memory."
-        off = tiles is not None
-        grids = {cell: grid_of(size, cell) for cell in CELLS}
-        cell = right.select_slider(
-            "Patch grid", CELLS, CELL, key="grid", **shell.STAYS, disabled=off, help=words,
-            format_func=lambda cell: f"{grids[cell][1]:d} × {grids[cell][0]:d} patches",
-        )  # fmt: skip
-        grid = grids[cell]
+        with right:
+            grid = _choose_grid(size, disabled=tiles is not None)
         parameters = _parameters(method, tiles)
-        budget = (
-            _budget(grid, parameters)
-            if photos.validation and method is None and tiles is None
-            else TeachingConfig.budget
-        )
+        compares = photos.validation and method is None and tiles is None
+        budget = _budget(grid, parameters) if compares else TeachingConfig.budget
         weights_panel.offer_networks()
         check_scores = st.segmented_control(
             "Product check", CHECK_SCORES, default=ALONE, required=True, key="guard_scores", help=TO_CHECK,
@@ -263,12 +228,76 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     if not name.strip():
         st.error("Enter a product name above.", icon=":material/error:")
         return None
-    order = TeachingConfig(name.strip(), photos, backbone, taps, size, grid, method, budget, parameters)
-    fused = check_scores == FUSED
-    order = replace(
-        order, tiles=tiles, tolerances=tolerances, seed=seed, notes=notes, fused_product_check=fused, **lying
+    return TeachingConfig(
+        product=name.strip(),
+        photos=photos,
+        backbone=backbone,
+        taps=taps,
+        size=size,
+        grid=grid,
+        method=method,
+        budget=budget,
+        parameters=parameters,
+        tiles=tiles,
+        tolerances=tolerances,
+        seed=seed,
+        notes=notes,
+        fused_product_check=check_scores == FUSED,
+        as_published=as_published,
+        **alignment,
     )
-    return replace(order, as_published=as_published)
+
+
+def _choose_detector() -> str | None:
+    """The detector by its name; None for the one that fits the photos best."""
+    chosen = st.radio(
+        "Detector", list(TITLES), format_func=TITLES.__getitem__, key="method", **shell.STAYS, captions=WHEN,
+        help=f"Published methods: {REFERENCES}",
+    )  # fmt: skip
+    if chosen == JOINED:
+        second = st.segmented_control(
+            "Texture detector", SECOND, default=SECOND[0], required=True, key="second_view", **shell.STAYS,
+            format_func=registry.title_of,
+        )  # fmt: skip
+        return f"{DEFAULT_METHOD}{registry.JOIN}{second}"
+    return None if chosen == COMPARED else chosen
+
+
+def _choose_network() -> tuple[str, str | None]:
+    """The backbone, and the preset of its feature layers, None for the one that suits the detector."""
+    backbone = st.selectbox("Backbone", available(), key="backbone", **shell.STAYS, help=TO_BACKBONE)
+    spec = CATALOGUE.get(backbone)
+    presets = {"": "recommended for the detector"} | {preset: preset for preset in (spec.presets if spec else ())}
+    preset = st.selectbox(
+        "Feature layers", list(presets), key=f"taps-{backbone}", **shell.STAYS, format_func=presets.__getitem__,
+        help=TO_TAPS,
+    )  # fmt: skip
+    return backbone, preset or None
+
+
+def _choose_size(photos: Sequence[PhotoFile], backbone: str) -> tuple[int, tuple[int, int]]:
+    """The side that was chosen, and the height and width at which the network sees the photos, in pixels."""
+    offer = WORTH_HAVING.get(backbone)
+    fixed = () if offer is None else offer.sides
+    sizes = {side: (side, side) for side in fixed} or {
+        side: input_size([photo.size for photo in photos], side) for side in SIZES
+    }
+    side = st.select_slider(
+        "Photo size", list(sizes), SIDE if SIDE in sizes else fixed[0], help=TO_SIZE,
+        key=f"size-{fixed}" if fixed else "size", **shell.STAYS,
+        format_func=lambda side: f"{sizes[side][1]:d} × {sizes[side][0]:d} px",
+    )  # fmt: skip
+    return side, sizes[side]
+
+
+def _choose_grid(size: tuple[int, int], *, disabled: bool) -> tuple[int, int]:
+    """Rows and columns of patches of an input of this height and width."""
+    grids = {cell: grid_of(size, cell) for cell in CELLS}
+    cell = st.select_slider(
+        "Patch grid", CELLS, CELL, key="grid", **shell.STAYS, disabled=disabled, help=TO_GRID,
+        format_func=lambda cell: f"{grids[cell][1]:d} × {grids[cell][0]:d} patches",
+    )  # fmt: skip
+    return grids[cell]
 
 
 def show_forecast(order: TeachingConfig) -> None:
