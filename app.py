@@ -95,7 +95,7 @@ if __name__ == "__main__":  # run for a session
     except (OSError, ValueError) as error:
         st.error(shell.escape(error), icon=":material/error:")
         st.stop()
-    shell.open_gate()
+    shell.open_gate(f"pages/{page.url_path or 'inspect'}.py")
     with st.sidebar:
         products = open_products.told_apart()
         open_products.show_current(products)

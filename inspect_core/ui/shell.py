@@ -49,7 +49,6 @@ def gate(page: str) -> None:
     if not st.session_state.get(_MARK):
         st.session_state[_WANTED] = page
         go_to("app.py")
-    st.session_state[_PAGE] = page
     _show_problem()
 
 
@@ -64,8 +63,9 @@ def go_to(page: str) -> None:
     st.switch_page(page)
 
 
-def open_gate() -> None:
-    """Called only by app.py: marks the session and goes on to the page that was requested first.
+def open_gate(page: str) -> None:
+    """Called only by app.py, with the page it is about to draw: marks the session and goes on to the page that was
+    requested first.
 
     A new session continues the jobs of this user whose window is gone: it is that window, loaded again. The results of
     its jobs are taken before anything is drawn: a page begun anew for them would lose the press that began the run.
@@ -76,8 +76,10 @@ def open_gate() -> None:
                 job.session = _session()
                 _expect(job, st.session_state.get(_WANTED))
     st.session_state[_MARK] = True
+    requested_page = st.session_state.pop(_WANTED, None)
+    st.session_state[_PAGE] = requested_page or page
     _collect()
-    if requested_page := st.session_state.pop(_WANTED, None):
+    if requested_page:
         go_to(requested_page)
 
 

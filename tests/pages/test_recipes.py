@@ -22,10 +22,10 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
-from inspect_core.ui import saved_recipes, server, weights_panel
+from inspect_core.ui import saved_recipes, server, shell, weights_panel
 from inspect_core.verdict import Limits
 from inspect_core.workbench.shelf import shelf
-from tests.pages.waiting import finish, open_recipe, press, words
+from tests.pages.waiting import finish, open_recipe, press, wait_for_job, words
 
 PAGE = "pages/recipes.py"
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -103,6 +103,18 @@ def test_recipe_shows_contents_opens_and_is_deleted(open_app, saved, in_folder):
     assert in_folder() == set()
     assert "No recipes yet." in words(app)
     assert app.button(key="to_inspect").label == "Go to Inspect"
+
+
+def test_a_recipe_opened_before_its_page_is_drawn_is_in_hand(open_app, saved, in_the_hand, monkeypatch):
+    app, go_to = open_app(PAGE), shell.go_to
+
+    def wait_and_go(page: str) -> None:
+        wait_for_job()
+        go_to(page)
+
+    monkeypatch.setattr(shell, "go_to", wait_and_go)
+    open_recipe(app, "f.zip")
+    assert app.session_state["in_hand"] == shelf().last_used().id != in_the_hand.id
 
 
 def test_uploaded_recipe_is_checked_before_it_is_stored(open_app, saved, workspace, in_folder):

@@ -14,7 +14,7 @@ def a_page_while_which_a_job_ends():
 
     from inspect_core.ui import shell
 
-    shell.open_gate()
+    shell.open_gate("pages/inspect.py")
     if not st.session_state.get("begun"):
         st.session_state["begun"] = True
         job = shell.start("Opening", lambda job: None)
