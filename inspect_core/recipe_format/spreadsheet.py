@@ -4,10 +4,9 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
-
-import xlsxwriter
+from typing import Any, NamedTuple
 
 from inspect_core.recipe_format.csv_text import cell
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
@@ -19,6 +18,8 @@ POINT, COMMA, XLSX = "point", "comma", "xlsx"
 AUTHOR = "Loupe"
 LARGEST_NUMBER = 1e307
 """Largest value of a cell; others are written as text."""
+WIDEST = 60
+"""Widest column of a workbook, in characters."""
 _LONGEST_CELL = 32_767  # characters that Excel takes
 _PROPERTIES = "docProps/core.xml"
 _MARK = f"<dc:creator>{AUTHOR}</dc:creator>".encode()
@@ -102,17 +103,37 @@ def _with_point(text: str, decimal: str) -> str:
 
 
 def _workbook(rows: Iterable[Sequence[Cell]]) -> bytes:
+    from openpyxl import Workbook  # a tenth of a second that a CSV need not wait
+    from openpyxl.utils import get_column_letter
+
+    table = [*rows]
+    book = Workbook(write_only=True)
+    book.properties.creator = AUTHOR
+    sheet = book.create_sheet("Table")
+    sheet.freeze_panes = "A2"
+    for column, values in enumerate(zip_longest(*table, fillvalue=None), start=1):
+        longest = max(len(_text(value)) for value in values)
+        sheet.column_dimensions[get_column_letter(column)].width = min(longest, WIDEST) + 2
+    for number, row in enumerate(table):
+        sheet.append([_cell(sheet, value, is_head=number == 0) for value in row])
     content = io.BytesIO()
-    with xlsxwriter.Workbook(content, {"in_memory": True}) as book:
-        book.set_properties({"author": AUTHOR})
-        sheet = book.add_worksheet("Table")
-        heads = book.add_format({"bold": True})
-        for number, row in enumerate(rows):
-            for column, value in enumerate(row):
-                if isinstance(value, float | int) and abs(value) <= LARGEST_NUMBER:
-                    sheet.write_number(number, column, value)
-                elif value is not None:
-                    text = escape_line(str(value))[:_LONGEST_CELL]
-                    sheet.write_string(number, column, text, heads if number == 0 else None)
-        sheet.freeze_panes(1, 0)
+    book.save(content)
     return content.getvalue()
+
+
+def _cell(sheet: Any, value: Cell, *, is_head: bool) -> Any:
+    """A cell of a workbook, None for an empty one; a text never becomes a formula."""
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+
+    if value is None or (isinstance(value, float | int) and abs(value) <= LARGEST_NUMBER):
+        return value
+    text = WriteOnlyCell(sheet, _text(value))
+    text.data_type = "s"
+    if is_head:
+        text.font = Font(bold=True)
+    return text
+
+
+def _text(value: Cell) -> str:
+    return "" if value is None else escape_line(str(value))[:_LONGEST_CELL]
