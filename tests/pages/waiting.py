@@ -130,5 +130,10 @@ def limit_by_hand(part: TaughtProduct, limits: Limits | None) -> None:
 
 def another(part: TaughtProduct) -> TaughtProduct:
     """The same as another part in hand, opened now, with a tray of its own, which nobody holds."""
-    own = {"scored": copy.copy(part.scored), "_memo": taught_product._Memo()}
-    return replace(part, id=uuid.uuid4().hex[:12], opened_at=time.time(), **own)
+    return replace(
+        part,
+        id=uuid.uuid4().hex[:12],
+        opened_at=time.time(),
+        scored=copy.copy(part.scored),
+        _memo=taught_product._Memo(),
+    )
