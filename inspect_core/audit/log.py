@@ -6,7 +6,6 @@ everything: someone with full rights to the database may write a whole new chain
 back. A digest noted elsewhere, on paper or in another system, shows that too: pass it to `verify`.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 
 from inspect_core.audit.database import ENTRIES, HEAD, Database, LogError
 from inspect_core.audit.entry import CLOCK_SET_BACK, LogEntry, NewLogEntry, digest_of, storable
+from inspect_core.runtime.json_text import from_json
 
 Row = dict[str, Any]
 BATCH = 1000
@@ -229,10 +229,10 @@ def _changed(row: Mapping) -> list[str]:
 
 def _entry(row: Mapping) -> LogEntry:
     try:
-        facts = json.loads(row["facts"]) if digest_of(row) == row["digest"] else None
+        facts = from_json(row["facts"]) if digest_of(row) == row["digest"] else None
         if isinstance(facts, dict) and _is_time(row["time"]):
             return LogEntry(**{**row, "facts": facts})
-    except (RecursionError, TypeError, ValueError):
+    except (TypeError, ValueError):
         pass
     changed = f"entry {row['number']!s:.20} of the audit log was changed and cannot be trusted"
     raise LogError(f"{changed}; run: python -m inspect_core verify")

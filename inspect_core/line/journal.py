@@ -15,8 +15,9 @@ from inspect_core.line.record import key_of
 from inspect_core.recipe_format.output_paths import OutputPathError, require_own_file
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
+from inspect_core.runtime.json_text import from_json
 
-_DAMAGE = (ValueError, KeyError, TypeError, RecursionError)
+_DAMAGE = (ValueError, KeyError, TypeError)
 _BEGINS = b'{"unfinished batch of Loupe": '
 
 
@@ -71,7 +72,7 @@ class Journal:
         head = self._file.readline()
         rows = {}
         try:
-            stated = json.loads(head)["unfinished batch of Loupe"]
+            stated = from_json(head)["unfinished batch of Loupe"]
             run = str(stated["run"])
             whose = stated["recipe"]
         except _DAMAGE:  # nothing yet, or killed while creating it
@@ -89,7 +90,7 @@ class Journal:
         for line in self._file:
             whole += len(line) if line.endswith(b"\n") else 0
             try:
-                entry = json.loads(line)
+                entry = from_json(line)
                 if entry["sum"] == key_of(run, entry["file"], json.dumps(entry["row"])):
                     row = Inspection(**entry["row"])
                     rows[row.name] = entry["file"], row

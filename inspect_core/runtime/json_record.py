@@ -3,7 +3,7 @@
     bits: Annotated[int, one_of(8, 12, 16)]
 
 says what a file may hold. Texts, truth values, records and tuples of them need no rule. One more field is one more line
-in its class: `rules_of` checks it, `to_table` writes it and `from_table` reads it.
+in its class: `rules_of` checks it, `to_table` writes it and `from_table` reads it; `read_record` reads a whole file.
 """
 
 import json
@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from inspect_core.runtime.json_text import from_json
 
 T = TypeVar("T")
 LARGEST = 1e12
@@ -139,6 +141,16 @@ def to_table(record: Any) -> dict[str, Any]:
     """A record as JSON has it, in the order of its fields."""
     written = rules_of(type(record))
     return {name: value for name, value in asdict(record).items() if name in written}
+
+
+def read_record(kind: type[T], content: str | bytes, file: str) -> T:
+    """The record that a JSON text of `file` holds.
+
+    Raises ValueError as `from_json`, `check` and the class do.
+    """
+    table = from_json(content)
+    check(table, rules_of(kind), "", file)
+    return from_table(kind, table)
 
 
 def to_plain(value: Any) -> Any:

@@ -3,14 +3,13 @@
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self, get_type_hints
+from typing import Annotated, Self
 
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, exclusive
-from inspect_core.runtime.json_text import from_json
-from inspect_core.runtime.serialisation import is_of
+from inspect_core.runtime.json_record import FINITE, or_null, read_record, to_table, whole
 from inspect_core.spc.agreement import Appraisal
 from inspect_core.spc.appraisal_table import condition_of
 
@@ -20,22 +19,29 @@ MOST_TRIALS = 20
 MOST_BYTES = 1 << 24
 
 
-class StudyPart(NamedTuple):
+@dataclass(frozen=True)
+class StudyPart:
     """A part of the tray: the name on it, and what it is known to be."""
 
     name: str
     defective: bool
 
 
-class AppraisalRecord(NamedTuple):
+@dataclass(frozen=True)
+class AppraisalRecord:
     """One appraisal. digest: of the photo's file, "" for a person, who sees the part itself."""
 
     part: str
     appraiser: str
-    trial: int
+    trial: Annotated[int, whole(1)]
     not_accepted: bool
-    score: float | None = None
+    score: Annotated[float | None, or_null(FINITE)] = None
     digest: str = ""
+
+    @property
+    def turn(self) -> tuple[str, str, int]:
+        """What is appraised once: the part, by whom, in which trial."""
+        return self.part, self.appraiser, self.trial
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class MsaStudy:
 
     name: str
     parts: tuple[StudyPart, ...]
-    trials: int
+    trials: Annotated[int, whole(2)]
     human_appraisers: tuple[str, ...]
     recipe: str
     digest: str
@@ -72,6 +78,11 @@ class MsaStudy:
     def appraisers(self) -> tuple[str, ...]:
         return (LOUPE, *self.human_appraisers)
 
+    @property
+    def truth(self) -> dict[str, bool]:
+        """Whether a part is defective, by its name."""
+        return {part.name: part.defective for part in self.parts}
+
     def next_for(self, appraiser: str) -> tuple[StudyPart, int] | None:
         """The part to appraise now and the trial; each trial in an order of its own. None when all is said."""
         done = {(appraisal.part, appraisal.trial) for appraisal in self.appraisals if appraisal.appraiser == appraiser}
@@ -92,7 +103,7 @@ class MsaStudy:
         if not 1 <= appraisal.trial <= self.trials:
             raise ValueError(f"trial {appraisal.trial} is not in this study; it has {self.trials}")
         for other in self.appraisals:
-            if (other.part, other.appraiser, other.trial) == appraisal[:3]:
+            if other.turn == appraisal.turn:
                 raise ValueError(
                     f"{appraisal.appraiser} has already appraised part {appraisal.part} in trial {appraisal.trial}"
                 )
@@ -103,12 +114,11 @@ class MsaStudy:
 
     def readings(self) -> list[Appraisal]:
         """What was said, of the appraisers who have said everything."""
-        truth = dict(self.parts)
         complete = {name for name in self.appraisers if self.next_for(name) is None}
         return [
             Appraisal(
                 appraisal.part,
-                truth[appraisal.part],
+                self.truth[appraisal.part],
                 appraisal.appraiser,
                 appraisal.trial,
                 appraisal.not_accepted,
@@ -144,7 +154,7 @@ def save(study: MsaStudy, stem: str | None = None) -> None:
     """Write a study in place of the last state of it; stem: of its file, by default after its name. Raises OSError."""
     folder().mkdir(parents=True, exist_ok=True)
     with atomic_replace(_path(study.name) if stem is None else folder() / f"{stem}.json") as new:
-        new.write_text(json.dumps(asdict(study), ensure_ascii=False, indent=1), encoding="utf-8")
+        new.write_text(json.dumps(to_table(study), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def record(stem: str, *appraisals: AppraisalRecord) -> MsaStudy:
@@ -168,18 +178,9 @@ def load(stem: str) -> MsaStudy:
     """A study by the name of its file. Raises ValueError for one that is damaged."""
     path = folder() / f"{stem}.json"
     try:
-        document = from_json(workspace.content(path, at_most=MOST_BYTES) or b"")
-        if not isinstance(document.get("appraisals"), list):
-            raise ValueError("its appraisals are no list")
-        parts = tuple(_typed(StudyPart, values) for values in document.pop("parts"))
-        appraisals = tuple(_typed(AppraisalRecord, values) for values in document.pop("appraisals"))
-        hints = dict.fromkeys(("name", "recipe", "digest", "started_at"), str)
-        for name, hint in (hints | {"trials": int, "human_appraisers": list[str]}).items():
-            if not is_of(document.get(name), hint):
-                raise ValueError(f"its field {name!r} is {document.get(name)!r:.40}")
-        study = MsaStudy(parts=parts, human_appraisers=tuple(document.pop("human_appraisers")), **document)
-        return _replayed(study, appraisals)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        study = read_record(MsaStudy, workspace.content(path, at_most=MOST_BYTES) or b"", path.name)
+        return _replayed(replace(study, appraisals=()), study.appraisals)
+    except ValueError as error:
         raise ValueError(f"{path.name} is damaged ({error}); delete it, or put a copy in its place") from error
 
 
@@ -196,14 +197,6 @@ def _replayed(study: MsaStudy, appraisals: Sequence[AppraisalRecord]) -> MsaStud
     for appraisal in appraisals:
         study = study.with_appraisal(appraisal)
     return study
-
-
-def _typed(kind: Any, values: Any) -> Any:
-    """A named tuple of values that are of the types it declares."""
-    hints = get_type_hints(kind)
-    if not isinstance(values, list) or len(values) != len(hints) or not all(map(is_of, values, hints.values())):
-        raise ValueError(f"{values!r:.60} is not {kind.__name__.lower()}: {', '.join(hints)}")
-    return kind(*values)
 
 
 def _path(name: str) -> Path:

@@ -3,17 +3,17 @@
 import json
 import secrets
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import get_origin, get_type_hints
+from typing import Annotated
 
 from inspect_core.line.batch import Outputs
 from inspect_core.line.journal import rows_kept
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.json_record import read_record, to_table, whole
 
 ASKED = "batch.json"
 LONGEST = 1 << 20
@@ -35,11 +35,11 @@ class BatchRun:
     recipe: str
     digest: str
     source: str
-    count: int
+    count: Annotated[int, whole(0)]
     map_suffixes: tuple[str, ...]
     started_at: str
     user: str
-    workers: int = 1
+    workers: Annotated[int, whole(1)] = 1
     cluster: bool = False
     baseline_batch: str = ""
     labels: str = ""
@@ -97,7 +97,7 @@ def new(**asked) -> BatchRun:
     )
     with atomic_replace(run.folder) as folder:
         folder.mkdir()
-        (folder / ASKED).write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
+        (folder / ASKED).write_text(json.dumps(to_table(run), indent=1), encoding="utf-8")
     return run
 
 
@@ -111,16 +111,10 @@ def find(name: str) -> BatchRun | None:
     """The batch of this id, None when there is none, or its file does not hold one."""
     content = workspace.content(workspace.batches_folder() / name / ASKED, at_most=LONGEST)
     try:
-        asked = dict(from_json(content or b""))
-        asked["map_suffixes"] = tuple(asked["map_suffixes"])
-        run = BatchRun(**asked)
-    except (ValueError, TypeError, KeyError):
+        run = read_record(BatchRun, content or b"", ASKED)
+    except ValueError:
         return None
-    is_whole = all(
-        isinstance(getattr(run, name), get_origin(kind) or kind) for name, kind in get_type_hints(BatchRun).items()
-    )
-    is_whole = is_whole and all(isinstance(suffix, str) for suffix in run.map_suffixes) and run.count >= 0
-    return run if is_whole and run.id == name else None
+    return run if run.id == name else None
 
 
 def remove(run: BatchRun) -> None:

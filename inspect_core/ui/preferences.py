@@ -5,6 +5,7 @@ from typing import Any
 
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, exclusive
+from inspect_core.runtime.json_record import TABLE, check, table_of
 from inspect_core.runtime.json_text import from_json
 from inspect_core.ui import shell
 
@@ -32,7 +33,7 @@ def remember(name: str, value: object) -> None:
 def _stored() -> dict[str, dict[str, Any]]:
     try:
         stored = from_json(workspace.content(workspace.root() / FILE, at_most=LONGEST) or b"{}")
+        check(stored, table_of(TABLE), "", FILE)
     except ValueError:
         return {}
-    users = stored.items() if isinstance(stored, dict) else ()
-    return {user: values for user, values in users if isinstance(values, dict)}
+    return stored

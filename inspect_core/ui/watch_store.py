@@ -16,8 +16,7 @@ from inspect_core.audit.entry import WATCH_INTERRUPTED
 from inspect_core.audit.log import AuditLog, LogError
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, lock
-from inspect_core.runtime.json_record import check, from_table, number, rules_of, to_table
-from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.json_record import number, read_record, to_table
 
 ALIVE_SECONDS = 5.0
 """Seconds between two signs that a watch goes on: after a restart they tell when it ended."""
@@ -87,9 +86,7 @@ def interrupted() -> list[InterruptedWatch]:
     for path in _folder().glob("*.json"):
         with contextlib.suppress(OSError, ValueError), workspace.open_regular_file(path, "r+b") as file:
             if lock(file, wait=False):
-                table = from_json(file.read(LONGEST))
-                check(table, rules_of(WatchRequest), "", path.name)
-                request = from_table(WatchRequest, table)
+                request = read_record(WatchRequest, file.read(LONGEST), path.name)
                 watches.append(InterruptedWatch(path.stem, request, path.lstat().st_mtime))
     for watch in watches:
         _note(watch)

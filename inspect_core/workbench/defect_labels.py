@@ -10,11 +10,15 @@ from pathlib import Path
 
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace, exclusive
+from inspect_core.runtime.json_record import TEXT, check, table_of
 from inspect_core.runtime.json_text import from_json
 from inspect_core.workbench.taught_product import TaughtProduct
 
 LONGEST = 40
 LONGEST_FILE = 2**26  # bytes: enough for half a million photos
+FILE = "kinds.json"
+LABELS = table_of(table_of(TEXT))
+"""Of the file: the label by content digest, by product."""
 
 
 def labels_of(product: TaughtProduct) -> dict[int, str]:
@@ -63,18 +67,17 @@ def _stored_labels(*, to_write: bool = False) -> dict[str, dict[str, str]]:
         if content is None and os.path.lexists(_path()):
             raise ValueError("it cannot be read, or is too large")
         stored = from_json(content or b"{}")
-        if not isinstance(stored, dict) or not all(isinstance(labels, dict) for labels in stored.values()):
-            raise ValueError("it holds no labels by product")
+        check(stored, LABELS, "", FILE)
     except ValueError as error:
         if to_write:
             remedy = "put a copy in its place, or move it away: it holds the labels of all products"
             raise OSError(f"{_path()} is damaged ({error}); {remedy}") from error
         return {}
     return {
-        product: {digest: normalise_label(label) for digest, label in labels.items() if isinstance(label, str)}
+        product: {digest: normalise_label(label) for digest, label in labels.items()}
         for product, labels in stored.items()
     }
 
 
 def _path() -> Path:
-    return workspace.root() / "kinds.json"
+    return workspace.root() / FILE

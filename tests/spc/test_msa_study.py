@@ -70,9 +70,9 @@ def test_repeated_photo_and_refused_trial_store_nothing(workspace):
     first, *others = finished(study(), LOUPE)
     msa_study.record("Line-4", first)
     with pytest.raises(ValueError, match="photograph it again"):
-        msa_study.record("Line-4", others[0], others[1]._replace(digest=first.digest))
+        msa_study.record("Line-4", others[0], replace(others[1], digest=first.digest))
     with pytest.raises(ValueError, match="already"):
-        msa_study.record("Line-4", first._replace(digest="new"))
+        msa_study.record("Line-4", replace(first, digest="new"))
     assert msa_study.load("Line-4").appraisals == (first,)
 
 

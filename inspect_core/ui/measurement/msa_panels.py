@@ -230,7 +230,7 @@ def _measures(agreed: Agreement) -> None:
 
 def html_of(study: MsaStudy, table: Mapping[str, Sequence[str]], report_lines: Sequence[str], verdict: str) -> str:
     """The report: what the study says, its figures, and every call, in one page that needs no network."""
-    truth = dict(study.parts)
+    truth = study.truth
     calls = [
         [appraisal.part, "defective" if truth[appraisal.part] else "good", appraisal.appraiser, str(appraisal.trial),
          "defective" if appraisal.not_accepted else "good", "" if appraisal.score is None else f"{appraisal.score:.4g}"]
