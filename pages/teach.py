@@ -39,7 +39,7 @@ with plan_side.container(key="teach-plan"):
     if order is None:
         st.stop()
     with start:
-        teach_panels.show_forecast(order)
+        teach_panels.show_plan(order)
         busy = shell.jobs().find_by_subject(order) is not None
         strength = "secondary" if shell.is_ready(order.product) else "primary"
         if st.button("Teach", type=strength, icon=":material/school:", disabled=busy, key="teach", width="stretch"):

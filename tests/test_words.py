@@ -23,7 +23,7 @@ FOREIGN = {"corsAllowedOrigins", "rleToString", "LOUPE_TLS_CA", "bn1", "benchmar
 PHRASES = re.compile(
     r"\b(anew|by itself|all the same|so many|of its own|meanwhile|on the bench|once more)\b|[0-9}] %(?![(a-z])"
 )
-SAME_THING = {"__init__", "challenge", "fields", "fitting", "forecast", "kernel_pca", "model", "posteriors", "watch"}
+SAME_THING = {"__init__", "challenge", "fields", "fitting", "kernel_pca", "model", "posteriors", "watch"}
 """Modules of one name in two rooms, each about the same thing there."""
 
 

@@ -5,7 +5,7 @@ them. The backbone is also timed alone, right after a run of itself: that quicke
 Everything from the patch grid on counts as detector and map: projection, distances, map, score. The whole is a verdict
 as users get it, with a product check, and with defect types of the whole part or by region, for good and defective
 photos in turn. Last, what the methods of each candidate for a new folder take for a photo, without the network: what
-`tuning.comparison_result.forecast_ms` forecasts.
+`tuning.shortlist.forecast_ms` forecasts.
 """
 
 import tempfile

@@ -37,7 +37,7 @@ MOVED = ("flange", "board")
 
 def figures(name: str, photos: Split, store: FeatureStore) -> dict:
     """What the trial says of these photos, and what alignment then brings."""
-    order = TeachingConfig.at_own_shape(name, photos, product_check=OFF)
+    order = TeachingConfig.from_photos(name, photos, product_check=OFF)
     results: dict = {"good": len(photos.train)}
     try:
         trial = try_alignment(order, ignore_progress)

@@ -43,7 +43,7 @@ def of_set(folder: Path, store: FeatureStore) -> dict:
     names = {photo.name for photo in hidden}
     figures = {}
     for case, labelled in several.items():
-        order = TeachingConfig.at_own_shape(folder.name, labelled, align=NO_ALIGNMENT, product_check=OFF)
+        order = TeachingConfig.from_photos(folder.name, labelled, align=NO_ALIGNMENT, product_check=OFF)
         check = check_labels(teach(order, store, ignore_progress).study.scored)
         figures[case] = {
             "auroc": check.auroc,

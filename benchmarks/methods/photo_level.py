@@ -42,7 +42,7 @@ Maps = Callable[[list[np.ndarray]], np.ndarray]
 def of_set(folder: Path, store: FeatureStore) -> dict:
     """The figures of one folder, with the level of photos taken off and without."""
     photos = split_to_teach(scan(folder), blind=True)
-    order = TeachingConfig.at_own_shape(folder.name, photos, product_check=OFF)
+    order = TeachingConfig.from_photos(folder.name, photos, product_check=OFF)
     study = teach(order, store, ignore_progress).study
     errors = [study.scored.errors(i) for i in range(len(study.photos))]
     good = [photo for photo in study.photos if photo.label == "good" and photo.subset == "test"][:AGAIN]

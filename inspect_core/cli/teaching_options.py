@@ -31,6 +31,7 @@ from inspect_core.study.teaching_config import ALIGN, ORDER_OPTIONS, TeachingCon
 from inspect_core.tuning import tile_planning
 from inspect_core.tuning.label_check import check_labels
 from inspect_core.tuning.teaching import TeachingResult, teach
+from inspect_core.tuning.teaching_plan import TeachingPlan
 
 FULL, LEARNED = "full", "learned"
 WIDE = 60
@@ -163,13 +164,12 @@ def build_config(
     size = options.size or input_size([sample.size for sample in parts.train])
     tile = options.size or (SIDE, SIDE)
     tiles, sentences = tile_planning.plan_tiles(options.tiles, samples.good, options.smallest_defect, size, tile=tile)
-    size = size if tiles is None else tile
     for sentence in sentences:
         print_line(sentence)
     fit_parameters = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     names = ("backbone", "align", "weights", "device")
     numbers = {name: _typed(getattr(options, name), option) for name, option in ORDER_OPTIONS.items()}
-    order = TeachingConfig.at_own_shape(
+    order = TeachingConfig.from_photos(
         options.folder.resolve().stem,
         parts,
         size=size,
@@ -197,6 +197,8 @@ def teach_folder(
     """The folder taught as on the page; prints what was chosen. Otherwise as `build_config`."""
     order = build_config(options, product_check=product_check, fused_product_check=fused_product_check)
     with worker_options.study_workers(options) as workers, progress_bar() as report:
+        plan = TeachingPlan.from_order(order, feature_store(), workers)
+        print_line(f"{plan.sentence()} {plan.cost().sentence()}")
         teaching_result = teach(order, feature_store(), report, workers)
     print_teaching_result(teaching_result)
     return teaching_result

@@ -21,6 +21,14 @@ def pluralise(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {plural or f'{noun}s'}"
 
 
+def duration(seconds: float) -> str:
+    """A duration in readable units: 40 s, 3 min, 1 h 20 min."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def join_first_names(names: list[str], *, most: int = 3) -> str:
     """The first names, and how many more there are."""
     first = ", ".join(names[:most])

@@ -25,7 +25,7 @@ from inspect_core.methods.fitted_method import (
     remarks,
     sweep_errors,
 )
-from inspect_core.methods.method import Parameters
+from inspect_core.methods.method import Costs, Parameters
 from inspect_core.methods.patch_sampling import PatchSampler
 from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
 from inspect_core.recipe import Recipe
@@ -101,15 +101,14 @@ class Study:
         area = extractor.default_area if order.area is None else order.area
         if not 1 <= area <= (most := largest_area(extractor.map_size)):
             raise ValueError(f"area is {area}, outside 1..{most} pixels of the map")
-        learned, shown = len(order.photos.train), len(order.scored)
-        copies = photos_per_original(order.tolerances)
-        workers.require(costs_of(methods, parameters, extractor, fit=learned * copies, shown=shown).memory)
-        keep = store.would_fit(extractor.bytes_per_photo * (learned + shown))
+        keep = store.would_fit(extractor.bytes_per_photo * (len(order.photos.train) + len(order.scored)))
         streamed = frozenset() if keep else frozenset(sample.name for sample in order.photos.train)
         features = PhotoFeatures.here(extractor, store, streamed)
         repeats = None if order.tolerances is None else replace(order.tolerances, copies=1)
         fitting = StudyFitter(order, methods, parameters, features, repeats, workers)
-        return Study(order, store, method, methods, parameters, extractor, area, features, fitting, workers)
+        study = Study(order, store, method, methods, parameters, extractor, area, features, fitting, workers)
+        workers.require(study.costs.memory)
+        return study
 
     @classmethod
     def from_photos(
@@ -133,6 +132,12 @@ class Study:
         order = TeachingConfig("part", photos, backbone.name, size=backbone.size, tolerances=None)
         order = replace(order, **choices)
         return cls.from_order(order, backbone, store, method=method, taps=taps, nearest=nearest, workers=workers)
+
+    @property
+    def costs(self) -> Costs:
+        """What its fit is expected to take. Raises ValueError as `costs_of`."""
+        learned = len(self.split.train) * photos_per_original(self.order.tolerances)
+        return costs_of(self.methods, self.parameters, self.extractor, fit=learned, shown=len(self.order.scored))
 
     @property
     def split(self) -> Split:

@@ -106,18 +106,23 @@ class TeachingConfig:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def at_own_shape(
+    def from_photos(
         cls,
         product: str,
         photos: Split,
         *,
         size: tuple[int, int] | None = None,
         grid: tuple[int, int] | None = None,
+        tiles: TilePlan | None = None,
         **choices: Any,
     ) -> Self:
-        """An order at the size and grid that suit the shape of the good photos, where none is named."""
+        """The order of photos as split, for every page and command: of the size of a tile where there are tiles, else
+        at the size that suits the shape of the good photos where none is named, and its grid.
+        """
+        if tiles is not None:
+            size = tiles.tile
         size = size or input_size([sample.size for sample in photos.train])
-        return cls(product, photos, size=size, grid=grid or grid_of(size), **choices)
+        return cls(product, photos, size=size, grid=grid or grid_of(size), tiles=tiles, **choices)
 
     @property
     def setters(self) -> list[PhotoFile]:

@@ -43,31 +43,14 @@ _DIGEST = 32
 
 
 @dataclass(frozen=True)
-class InForce:
-    """What is in force for a product.
-
-    live: values of live parameters by name; limits: None where no photo can set them; by_hand: whether a user set
-    these; set_on: scores of the photos that set the suggested ones.
-    """
-
-    live: Mapping[str, int] = field(default_factory=dict)
-    limits: Limits | None = None
-    by_hand: bool = False
-    set_on: tuple[float, ...] = ()
-
-    @property
-    def limits_by_hand(self) -> Limits | None:
-        """The limits that a user set; None for the suggested ones."""
-        return self.limits if self.by_hand else None
-
-
-@dataclass(frozen=True)
 class UnsavedProduct:
     """What is kept beside the recipe.
 
     opened_at: when it was taught, in seconds since 1970; thumbnail: WebP, b"" without one; order: teaches it again,
     with its detector; photos: all that have a score, without their placement; detector_reason: why this detector;
-    unscored: photos without a score; recipe_digest: of the recipe that it was saved as last, "" for none.
+    unscored: photos without a score; live: values of live parameters in force, by name; limits_by_hand: that a user
+    set, None for the suggested ones; suggested_limits: None where no photo can set them; set_on: scores of the photos
+    that set these; recipe_digest: of the recipe that it was saved as last, "" for none.
     """
 
     product: str
@@ -79,7 +62,10 @@ class UnsavedProduct:
     warnings: tuple[str, ...] = ()
     detector_reason: str | None = None
     unscored: tuple[UnscoredPhoto, ...] = ()
-    in_force: InForce = field(default_factory=InForce)
+    live: Mapping[str, int] = field(default_factory=dict)
+    limits_by_hand: Limits | None = None
+    suggested_limits: Limits | None = None
+    set_on: tuple[float, ...] = ()
     recipe_digest: str = ""
 
     def __post_init__(self) -> None:
@@ -237,6 +223,6 @@ def _line_of(folder: Path) -> OpenProduct:
 
 
 _KINDS = (
-    UnsavedProduct, InForce, Limits, TeachingConfig, Split, PhotoFile, Depth, Alignment, ValueRange, InspectionAreas,
+    UnsavedProduct, Limits, TeachingConfig, Split, PhotoFile, Depth, Alignment, ValueRange, InspectionAreas,
     InspectionArea, TilePlan, Tolerances, ScoredPhoto, UnscoredPhoto,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from inspect_core.images.alignment import NotLocated
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.methods.fitted_method import FittedMethod, remarks
 from inspect_core.methods.method import Workload
-from inspect_core.methods.registry import ALL, METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.registry import ALL, METHODS, methods_of, title_of
 from inspect_core.runtime.jobs import device_lock
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.scoring.masks import mask_at
@@ -21,13 +21,14 @@ from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.study import FittedStudy, Study
+from inspect_core.study.study import FittedStudy
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import aligned_first
-from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate, Shortlist, comparison_seconds
+from inspect_core.tuning.comparison_result import Comparison, ComparisonRow, Estimate
 from inspect_core.tuning.place import place_of
 from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS, SHRINK, DefectPaster, Trial, crossed_trial
+from inspect_core.tuning.teaching_plan import TeachingPlan, comparison_seconds
 
 DRAWS = 500
 AUPRO_DRAWS = 30
@@ -82,11 +83,9 @@ def _compared(
     with_test_photos: bool,
     pasted: bool,
 ) -> Comparison:
-    methods = methods_in(detectors)
-    backbone, taps = order.network(methods)
-    with device_lock(backbone.device):
-        for_methods = replace(order, parameters=order.parameters_for(methods))
-        study = Study.from_order(for_methods, backbone, store, taps=taps, workers=workers, method=methods)
+    plan = TeachingPlan.to_compare(order, store, detectors, workers)
+    study, methods = plan.study, plan.study.methods
+    with device_lock(study.extractor.backbone.device):
         if not order.setters:
             raise ValueError("too few good photos to set limits; add good parts or lots, then compare")
         pasting = DefectPaster(study, order.setters, COMPARISON_DEFECTS if pasted else 0)
@@ -120,7 +119,7 @@ def _compared(
                 )
             )
     notes = remarks(study.scored.views, study.extractor, study.parameters, {}, photos=len(study.split.train))
-    candidates = Shortlist.from_budget(order.grid, order.parameters, budget=order.budget).candidates
+    candidates = plan.shortlist.candidates
     return Comparison(tuple(rows), trial.basis, bool(order.photos.validation), place, notes, candidates)
 
 

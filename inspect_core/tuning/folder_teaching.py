@@ -39,6 +39,6 @@ def teach_folder(
     photos = scan(folder).with_depth().without(leave_out)
     parts = split_to_teach(photos, seed=seed)
     product = escape_line(product or Path(folder).resolve().stem)
-    order = TeachingConfig.at_own_shape(product, parts, method=detector, seed=seed, device=device, notes=parts.notes)
+    order = TeachingConfig.from_photos(product, parts, method=detector, seed=seed, device=device, notes=parts.notes)
     result = teach(order, feature_store(), report)
     return result.study.recipe(product=product, product_check=result.product_check)

@@ -137,17 +137,18 @@ def _open_unsaved(taught_id: str, job: Job) -> str:
         shelf().refuse(taught_id, str(error))
         raise
     product = _fitted_again(unsaved, recipe, job) or _fixed(unsaved, recipe, job)
-    known = {
-        "id": taught_id,
-        "opened_at": unsaved.opened_at,
-        "detector_reason": unsaved.detector_reason,
-        "warnings": unsaved.warnings,
-        "moved": unsaved.in_force.live,
-        "limits_by_hand": unsaved.in_force.limits_by_hand,
-        "recipe_digest": unsaved.recipe_digest,
-        "saved_contents": (),
-    }
-    return shelf().put(replace(product, **known), keep=False)
+    product = replace(
+        product,
+        id=taught_id,
+        opened_at=unsaved.opened_at,
+        detector_reason=unsaved.detector_reason,
+        warnings=unsaved.warnings,
+        moved=unsaved.live,
+        limits_by_hand=unsaved.limits_by_hand,
+        recipe_digest=unsaved.recipe_digest,
+        saved_contents=(),
+    )
+    return shelf().put(product, keep=False)
 
 
 def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct | None:
@@ -157,26 +158,23 @@ def _fitted_again(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job:
     job.report(0.0, "fitting it to its photos again")
     result = teach(replace(unsaved.order, product_check=OFF), feature_store(), job.report)
     study = result.study
-    known = {} if recipe.teaching is None else {photo.name: photo.digest for photo in recipe.teaching.photos}
-    if known != (known and study.photo_features.digests(unsaved.samples)):
+    digests = {} if recipe.teaching is None else {photo.name: photo.digest for photo in recipe.teaching.photos}
+    if digests != (digests and study.photo_features.digests(unsaved.samples)):
         return None
-    known_before = {
-        "order": result.order,
-        "defect_types": recipe.defect_types,
-        "known_cases": recipe.known_cases,
-        "mm_per_pixel": recipe.mm_per_pixel,
-    }
-    product = product_from_study(unsaved.product, study, unsaved.notes, recipe.product_check, **known_before)
+    product = product_from_study(unsaved.product, study, unsaved.notes, recipe.product_check, order=result.order)
+    product = replace(
+        product, defect_types=recipe.defect_types, known_cases=recipe.known_cases, mm_per_pixel=recipe.mm_per_pixel
+    )
     return with_changes(product, unsaved.photos, recipe.areas)
 
 
 def _fixed(unsaved: unsaved_products.UnsavedProduct, recipe: Recipe, job: Job) -> TaughtProduct:
     """The product with the values in force, which no longer move, and those photos that are still there."""
-    last = unsaved.in_force
-    if last.limits is not None and _has_scales(recipe, last.live):
-        rows = zip(recipe.calibration_photos, last.set_on, strict=False)
+    limits = unsaved.limits_by_hand or unsaved.suggested_limits
+    if limits is not None and _has_scales(recipe, unsaved.live):
+        rows = zip(recipe.calibration_photos, unsaved.set_on, strict=False)
         calibration = tuple(replace(row, score=score) for row, score in rows)
-        recipe = replace(recipe, live_values=last.live, limits=last.limits, calibration_photos=calibration)
+        recipe = replace(recipe, live_values=unsaved.live, limits=limits, calibration_photos=calibration)
     recipe = replace(recipe, digest=unsaved.recipe_digest or None)
     shown = [photo for photo in unsaved.photos if photo.subset != CALIBRATION]
     product = with_photos(recipe, shown, job)

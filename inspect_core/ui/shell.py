@@ -13,6 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspect_core.runtime import users
 from inspect_core.runtime.jobs import Job, JobRejected, Jobs, JobState, device_lock
+from inspect_core.runtime.wording import duration
 from inspect_core.ui import in_hand, watch_store
 from inspect_core.workbench.shelf import SIZE, shelf
 
@@ -279,14 +280,6 @@ def show_if_unloaded() -> bool:
         icon=":material/inventory_2:",
     )
     return True
-
-
-def duration(seconds: float) -> str:
-    """A duration in readable units: 40 s, 3 min, 1 h 20 min."""
-    if seconds < 60:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _watch_of_this_run() -> Callable[[object], None]:

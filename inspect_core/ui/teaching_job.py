@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from inspect_core.runtime.jobs import Job, JobRejected
 from inspect_core.runtime.progress import Report
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning import teaching
-from inspect_core.tuning.forecast import Forecast, forecast
+from inspect_core.tuning.teaching_plan import TeachingCost, TeachingPlan
 from inspect_core.ui import shell
 from inspect_core.workbench import fitted_product, taught_product, transitions
 from inspect_core.workbench.shelf import shelf
@@ -25,6 +26,8 @@ FIRST_SAMPLE = "flange"
 """The product that the app begins with."""
 SAMPLE_PHOTOS = 40
 """How many of its good photos are learned from: whoever opens it first waits."""
+SAMPLE_CHOICES: dict[str, Any] = {"method": FIXED, "align": NO_ALIGNMENT}
+"""What is chosen for it: its parts lie in a fixture."""
 AS_PUBLISHED = (
     "As its paper has it, as far as the paper says: no local scale, a minimum area of 1 pixel, no augmented copies. "
     "For reproducing published figures; Loupe's defaults suit most parts better. "
@@ -64,7 +67,7 @@ def start_sample(name: str = FIRST_SAMPLE) -> bool:
         job.report(0.0, "checking the sample photos")
         photos = split_to_teach(scan(SAMPLES / name))
         photos = replace(photos, train=photos.train[:SAMPLE_PHOTOS])
-        order = TeachingConfig(name, photos, method=FIXED, align=NO_ALIGNMENT)
+        order = TeachingConfig.from_photos(name, photos, **SAMPLE_CHOICES)
         return shelf().put(teach(order, job.report))
 
     shell.start(SAMPLE, work)
@@ -77,12 +80,31 @@ def samples() -> tuple[str, ...]:
 
 
 @st.cache_data(max_entries=32, show_spinner="Timing one photo…", hash_funcs={TeachingConfig: repr})
-def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> Forecast:
-    """What teaching an order, or comparing detectors on its photos, costs. Raises ValueError as `forecast`."""
-    return forecast(order, feature_store(), detectors)
+def expected(order: TeachingConfig, detectors: Sequence[str] = ()) -> tuple[str, TeachingCost]:
+    """How the detector of an order is chosen, and what teaching it costs, or comparing detectors on its photos.
+
+    Raises ValueError as `TeachingPlan`.
+    """
+    plan = plan_of(order, detectors)
+    return plan.sentence(), plan.cost()
+
+
+def plan_of(order: TeachingConfig, detectors: Sequence[str] = ()) -> TeachingPlan:
+    """The plan of teaching an order, or of comparing detectors on its photos. Raises ValueError as `TeachingPlan`."""
+    if detectors:
+        return TeachingPlan.to_compare(order, feature_store(), detectors)
+    return TeachingPlan.from_order(order, feature_store())
 
 
 def teach(order: TeachingConfig, report: Report) -> taught_product.TaughtProduct:
     """The product of an order. Raises ValueError in words the page can show."""
-    product = teaching.teach(order, feature_store(), report)
-    return fitted_product.product_from_study(order.product, **vars(product))
+    result = teaching.teach(order, feature_store(), report)
+    return fitted_product.product_from_study(
+        order.product,
+        result.study,
+        result.notes,
+        result.product_check,
+        order=result.order,
+        detector_reason=result.detector_reason,
+        warnings=result.warnings,
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from inspect_core.images import heatmap
 from inspect_core.images.alignment import Alignment, NotLocated
@@ -26,11 +25,10 @@ def product_from_study(
     notes: tuple[str, ...] = (),
     product_check: ProductCheck | None = None,
     order: TeachingConfig | None = None,
-    **known: Any,
+    detector_reason: str | None = None,
+    warnings: tuple[str, ...] = (),
 ) -> TaughtProduct:
-    """The product of a finished fit; order: that it was taught by, None for that of the study; known: further fields
-    of it.
-    """
+    """The product of a finished fit; order: that it was taught by, None for that of the study."""
 
     def thumbnail(photo: ScoredPhoto) -> bytes:
         return heatmap.thumbnail(photo.placed.picture(read(photo.path, photo.depth).pixels))
@@ -41,11 +39,12 @@ def product_from_study(
         study.extractor,
         study,
         notes=notes,
+        warnings=warnings,
         product_check=product_check,
+        detector_reason=detector_reason,
         order=order or study.order,
         thumbnails=tuple(in_order(thumbnail, study.photos)),
         without_score=unscored_pictures(study.scored.unscored, study.extractor.alignment),
-        **known,
     )
 
 

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.program_log import log_unexpected
 from inspect_core.study.scored_photo import ADDED, UNKNOWN, ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import InForce, OpenProduct, UnsavedProduct, UnsavedProductStore
+from inspect_core.study.unsaved_products import OpenProduct, UnsavedProduct, UnsavedProductStore
 from inspect_core.workbench import uploads
 from inspect_core.workbench.taught_product import TaughtProduct
 
@@ -187,8 +188,10 @@ class Shelf:
             timer.start()
 
     def _write(self, product: TaughtProduct, *, make_recipe: bool) -> None:
-        scored, live, limits = product.scored, product.live, product.limits
-        set_on = tuple(map(float, scored.calibration_scores(**live)))
+        scored, live = product.scored, product.live
+        suggested = None
+        with suppress(ValueError):
+            suggested = product.suggested_limits(live)
         unsaved = UnsavedProduct(
             product.product,
             product.opened_at,
@@ -199,8 +202,11 @@ class Shelf:
             product.warnings,
             product.detector_reason,
             scored.unscored,
-            InForce(live, limits, product.limits_by_hand is not None, set_on),
-            product.recipe_digest,
+            live=live,
+            limits_by_hand=product.limits_by_hand,
+            suggested_limits=suggested,
+            set_on=tuple(map(float, scored.calibration_scores(**live))),
+            recipe_digest=product.recipe_digest,
         )
         self.unsaved.keep(_line(product), unsaved, product.to_recipe if make_recipe else None)
 

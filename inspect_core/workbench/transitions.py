@@ -43,11 +43,14 @@ def saved(product: TaughtProduct, recipe: Recipe, frozen: TaughtProduct) -> Taug
 
     frozen: the product of which it was made; what was changed since is not saved.
     """
-    known = {"product": recipe.product, "recipe": recipe, "recipe_digest": str(recipe.digest)}
-    if product.is_fixed:
-        known["limits_by_hand"] = None  # they are the recipe's own now
-    contents = replace(frozen, **known).contents()
-    return replace(product, saved_contents=contents, **known)
+
+    def with_recipe(state: TaughtProduct) -> TaughtProduct:
+        # The limits of a fixed product are the recipe's own now.
+        limits = None if product.is_fixed else state.limits_by_hand
+        digest = str(recipe.digest)
+        return replace(state, product=recipe.product, recipe=recipe, recipe_digest=digest, limits_by_hand=limits)
+
+    return replace(with_recipe(product), saved_contents=with_recipe(frozen).contents())
 
 
 class LimitsByHand(NamedTuple):

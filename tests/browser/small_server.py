@@ -15,12 +15,11 @@ from inspect_core.ui import teaching_job
 from inspect_core.ui.explore import explore_jobs
 from inspect_core.whole_part import defect_type_training
 
-forecast = teaching_job.forecast
+plan_of = teaching_job.plan_of
 
-teaching_job.TeachingConfig = partial(teaching_job.TeachingConfig, size=(128, 128), grid=(16, 16))
-teaching_job.FIXED = "mahalanobis"
+teaching_job.SAMPLE_CHOICES |= {"method": "mahalanobis", "size": (128, 128), "grid": (16, 16)}
 explore_jobs.PATCHES = 500
-teaching_job.forecast = lambda order, *others: forecast(replace(order, size=(128, 128)), *others)
+teaching_job.plan_of = lambda order, *others: plan_of(replace(order, size=(128, 128)), *others)
 teaching_job.samples = lambda: (teaching_job.FIRST_SAMPLE,)
 defect_type_training.FITS[defect_type_training.FOREST] = partial(fit_kdf, trees=50)
 

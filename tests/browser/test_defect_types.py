@@ -46,7 +46,7 @@ def test_from_labels_to_a_named_defect_and_an_unknown_one(sample_app, open_page)
     expect(page.get_by_role("slider", name="Minimum confidence")).to_be_visible()
 
     page.get_by_role("link", name="Inspect").click()
-    kind = page.locator(".card .kind")
+    kind = page.locator(".card .defect-type")
     limit = page.get_by_role("slider", name="Minimum confidence")
     expect(kind).to_be_visible()
     idle(page)

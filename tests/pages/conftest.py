@@ -62,13 +62,13 @@ def drawn(monkeypatch) -> list:
 @pytest.fixture(autouse=True)
 def forecast_of_an_exported_graph(monkeypatch):
     """Whatever is chosen, the forecast times a network that is exported already; the list of what was asked for."""
-    forecast, asked = teaching_job.forecast, []
+    plan_of, asked = teaching_job.plan_of, []
 
     def quick(order, *others):
         asked.append(order)
-        return forecast(replace(order, size=(128, 128), taps="expansions"), *others)
+        return plan_of(replace(order, size=(128, 128), taps="expansions"), *others)
 
-    monkeypatch.setattr(teaching_job, "forecast", quick)
+    monkeypatch.setattr(teaching_job, "plan_of", quick)
     return asked
 
 

@@ -38,9 +38,9 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 
 def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monkeypatch):
-    forecast = teaching_job.forecast
+    plan_of = teaching_job.plan_of
     monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
-    monkeypatch.setattr(teaching_job, "forecast", lambda order, store, _: forecast(order, store, ("mahalanobis",)))
+    monkeypatch.setattr(teaching_job, "plan_of", lambda order, _: plan_of(order, ("mahalanobis",)))
     app = open_app(PAGE)
     app.multiselect(key="compare_detectors").set_value(TWO).run()
     assert "Takes about" in words(app)

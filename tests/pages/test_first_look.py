@@ -18,7 +18,7 @@ def orders(product, monkeypatch):
     ordered = []
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
     monkeypatch.setattr(teaching_job, "start", ordered.append)
-    monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
+    monkeypatch.setattr(teach_panels, "show_plan", lambda order: None)
 
     def screen(samples, order, store, report):
         report(0.5, "looking")

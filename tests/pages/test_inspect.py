@@ -47,7 +47,7 @@ def test_relabelled_part_is_not_counted_and_is_taught_again(open_app, in_the_han
     position = next(i for i, photo in enumerate(photos) if photo.is_defect and photo.subset == "test")
 
     def say(kind: str, stamp: float) -> str:
-        move = {"value": position, "kind": kind, "stamp": stamp}
+        move = {"value": position, "label": kind, "stamp": stamp}
         app.session_state[f"bench-{in_the_hand.id}"] = {"label": move}
         app.run()
         assert not app.exception

@@ -206,7 +206,7 @@ def test_moves_are_written_once_and_not_by_the_page(open_app, flange, folder, mo
 
     def noted(store, line, unsaved, freeze):
         if line.id == part.id:
-            written.append((unsaved.in_force.live["k"], freeze))
+            written.append((unsaved.live["k"], freeze))
         keep(store, line, unsaved, freeze)
 
     monkeypatch.setattr(unsaved_products.UnsavedProductStore, "keep", noted)

@@ -17,7 +17,7 @@ from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
-from inspect_core.tuning import comparison_result, detector_comparison
+from inspect_core.tuning import detector_comparison, shortlist
 from inspect_core.ui import shell, teaching_job
 from inspect_core.ui.compare import comparison_jobs, comparison_panels
 from inspect_core.ui.teach import teach_panels as teach_panels
@@ -38,7 +38,7 @@ def network(small_backbone_with_picture, monkeypatch):
     named = replace(small_backbone_with_picture, name="efficientnet_lite0")
     monkeypatch.setattr(fitted_method, "spec_of", lambda *_, **__: SimpleNamespace(presets={}))
     monkeypatch.setattr(fitted_method, "shared", lambda *_, **__: named)
-    monkeypatch.setattr(comparison_result, "CANDIDATES", CHOSEN_FROM)
+    monkeypatch.setattr(shortlist, "CANDIDATES", CHOSEN_FROM)
     monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
     for name, defaults in QUICK.items():
         monkeypatch.setattr(METHODS[name], "defaults", METHODS[name].defaults | defaults)
@@ -76,7 +76,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
     before = [at_the_command_line("before", *way) for way in ways]
 
     monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
-    monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
+    monkeypatch.setattr(teach_panels, "show_plan", lambda order: None)
     app = choose_folder(open_app("pages/teach.py"), product)
     app.select_slider(key="size").set_value(128)
     app.select_slider(key="grid").set_value(8)

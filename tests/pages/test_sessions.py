@@ -23,7 +23,7 @@ from tests.pages.waiting import another, latest, limit_by_hand, press, save_reci
 
 @pytest.fixture
 def no_forecast(monkeypatch):
-    monkeypatch.setattr(teach_panels, "show_forecast", lambda order: None)
+    monkeypatch.setattr(teach_panels, "show_plan", lambda order: None)
 
 
 def picture(seed: int) -> DecodedPhoto:

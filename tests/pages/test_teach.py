@@ -13,10 +13,8 @@ from PIL import Image
 from inspect_core.images.alignment import NoAlignment
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
-from inspect_core.methods.registry import FIXED, LOOSE, methods_in
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
-from inspect_core.tuning.forecast import methods_to_fit
 from inspect_core.ui import shell, teaching_job, weights_panel
 from inspect_core.ui.teach import teach_panels
 from inspect_core.workbench.shelf import shelf
@@ -34,7 +32,7 @@ def roots(product, monkeypatch):
 def forecasts(monkeypatch) -> list:
     """The orders for which a forecast would have been shown."""
     calls = []
-    monkeypatch.setattr(teach_panels, "show_forecast", calls.append)
+    monkeypatch.setattr(teach_panels, "show_plan", calls.append)
     return calls
 
 
@@ -248,9 +246,9 @@ def test_settings_reach_the_config_and_its_forecast(on_product, orders, forecast
     assert (order.size, order.grid, order.method) == ((128, 128), (16, 16), "cop")
     assert order.photos.calibration == ()
     assert order.fused_product_check
-    asked = [(order.size, order.grid, methods_to_fit(order)) for order in forecast_of_an_exported_graph]
-    assert asked[0] == ((256, 256), (32, 32), methods_in((FIXED, LOOSE)))
-    assert asked[-1] == ((128, 128), (16, 16), ("cop",))
+    asked = [(order.size, order.grid, order.method) for order in forecast_of_an_exported_graph]
+    assert asked[0] == ((256, 256), (32, 32), None)
+    assert asked[-1] == ((128, 128), (16, 16), "cop")
 
 
 def test_detector_is_chosen_by_the_photos_until_named(on_product, forecasts, orders):

@@ -16,7 +16,7 @@ from inspect_core.runtime.serialisation import is_of, pack
 from inspect_core.study import unsaved_products
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.study.unsaved_products import InForce, UnsavedProduct, UnsavedProductStore
+from inspect_core.study.unsaved_products import UnsavedProduct, UnsavedProductStore
 from inspect_core.verdict import Limits
 
 THUMBNAIL = heatmap.thumbnail(np.zeros((40, 60, 3), np.uint8))
@@ -26,7 +26,9 @@ WHOLE = {
     "product": "flange", "opened_at": 1.0, "thumbnail": THUMBNAIL,
     "order": TeachingConfig("flange", Split((SAMPLE,), (), ())),
     "photos": (PHOTO,), "notes": ("a note",),
-    "in_force": InForce({"k": 29, "area": 397}, Limits(6.0, 8.5), True, (1.5,)),
+    "live": {"k": 29, "area": 397},
+    "limits_by_hand": Limits(6.0, 8.5),
+    "set_on": (1.5,),
 }  # fmt: skip
 
 
@@ -63,8 +65,8 @@ def test_what_is_written_is_read_again(tmp_path):
         {"notes": "a note"},
         {"photos": ("1.png",)},
         {"detector_reason": 3},
-        {"in_force": None},
-        {"in_force": InForce({"k": 2.5})},
+        {"live": None},
+        {"live": {"k": 2.5}},
         {"order": "again"},
     ],
 )

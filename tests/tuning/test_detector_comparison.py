@@ -24,8 +24,9 @@ from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
 from inspect_core.tuning import detector_comparison as comparing
-from inspect_core.tuning.comparison_result import MARGIN, Comparison, ComparisonRow, Estimate, Shortlist, forecast_ms
+from inspect_core.tuning.comparison_result import MARGIN, Comparison, ComparisonRow, Estimate
 from inspect_core.tuning.place import PLACED
+from inspect_core.tuning.shortlist import Shortlist, forecast_ms
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 

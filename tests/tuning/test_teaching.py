@@ -14,7 +14,7 @@ from inspect_core.images.tolerances import DEFAULT_TOLERANCES
 from inspect_core.methods.registry import FIXED, LOOSE, known_parameters, title_of
 from inspect_core.study.study import Study
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning import comparison_result, teaching
+from inspect_core.tuning import shortlist, teaching, teaching_plan
 from inspect_core.tuning.place import PLACED
 
 pytestmark = [pytest.mark.usefixtures("unhurried"), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -35,7 +35,7 @@ def teach(asked: TeachingConfig, store: FeatureStore) -> teaching.TeachingResult
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [PLACED, PLACED - 0.01])
 def test_the_place_of_parts_names_the_detector_as_taught_alone(product, tmp_path, monkeypatch, place):
-    monkeypatch.setattr(teaching, "place_of", lambda study: place)
+    monkeypatch.setattr(teaching_plan, "place_of", lambda study: place)
     photos = train_on_all(split(scan(product), seed=0))
     first = teach(order(photos), FeatureStore(tmp_path / "first"))
     refit = teach(order(photos, method=str(first.study.method)), FeatureStore(tmp_path / "again"))
@@ -79,7 +79,7 @@ def test_a_named_detector_begins_at_its_defaults(product, tmp_path, method):
 
 @pytest.mark.slow
 def test_known_defects_choose_among_candidates_fitted_once(product, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparison_result, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
+    monkeypatch.setattr(shortlist, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
     photos = train_on_all(split(scan(product), seed=0))
@@ -87,7 +87,7 @@ def test_known_defects_choose_among_candidates_fitted_once(product, tmp_path, mo
     judge = tuple(sample for sample in photos.test if sample not in known[::2])
     result = teach(order(replace(photos, validation=tuple(known[::2]), test=judge)), FeatureStore(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
-    assert result.study.method in comparison_result.CANDIDATES
+    assert result.study.method in shortlist.CANDIDATES
     assert f"{len(known[::2])} known defects" in result.detector_reason
     assert "synthetic" not in result.detector_reason
     assert result.study.default_limits()
@@ -95,7 +95,7 @@ def test_known_defects_choose_among_candidates_fitted_once(product, tmp_path, mo
 
 def test_too_few_photos_to_compare_are_told(backbone, product, tmp_path):
     result = teach(order(Split(split(scan(product), seed=0).train[:2], (), ())), FeatureStore(tmp_path))
-    assert result.study.method == teaching.DEFAULT_METHOD
+    assert result.study.method == teaching_plan.DEFAULT_METHOD
     assert result.detector_reason.startswith("Too few photos")
 
 

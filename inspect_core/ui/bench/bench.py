@@ -92,7 +92,7 @@ def bench(key: str, drawn: BenchState, thumbs: str) -> None:
 
 
 class BenchInput(NamedTuple):
-    """What was set on the bench; position: of the part to show; label: (position, kind) of a part.
+    """What was set on the bench; position: of the part to show; label: (position, label) of a part.
 
     A position is one of the parts that the browser last knew.
     """
@@ -121,7 +121,7 @@ def read_input(key: str) -> BenchInput:
 _MOVES: dict[str, Callable[[Mapping], Any]] = {
     "limits": lambda move: Limits(move["review"], move["reject"]),
     "position": lambda move: int(move["value"]),
-    "label": lambda move: (int(move["value"]), str(move["kind"])),
+    "label": lambda move: (int(move["value"]), str(move["label"])),
 }
 
 

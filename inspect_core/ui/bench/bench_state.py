@@ -100,15 +100,15 @@ class BenchState:
         rows = zip(self.photos, *(column[:count] for column in columns), strict=True)
         return {
             "parts": [
-                {"name": photo.name, "kind": photo.label, "truth": _truth(photo.label), "group": photo.group,
+                {"name": photo.name, "label": photo.label, "ground_truth": _truth(photo.label), "group": photo.group,
                  "score": float(score), "counted": str(counts), "stopped": bool(stopped), "never_accepted": bool(out),
                  "relabelled": photo.subset == RELABELLED, "set": SETS.get(photo.subset, photo.subset),
                  "found_up_to": None if math.isnan(up_to) else float(up_to)}
                 for photo, score, counts, up_to, stopped, out in rows
             ],
             "unscored": [
-                {"name": photo.sample.name, "kind": photo.label, "truth": _truth(photo.label),
-                 "group": photo.sample.group, "word": photo.verdict, "reason": photo.reason,
+                {"name": photo.sample.name, "label": photo.label, "ground_truth": _truth(photo.label),
+                 "group": photo.sample.group, "verdict": photo.verdict, "reason": photo.reason,
                  "set": SETS.get(photo.subset, photo.subset)}
                 for photo in self.unscored
             ],

@@ -10,6 +10,7 @@ from inspect_core.images.photo_reader import ImageError
 from inspect_core.methods.registry import ALL, JOIN, METHODS, title_of
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.runtime.jobs import JobRejected
+from inspect_core.runtime.wording import duration
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning import comparison_report
 from inspect_core.tuning.comparison_result import Comparison, ComparisonRow
@@ -40,14 +41,13 @@ def start(order: TeachingConfig) -> None:
     if detectors:
         try:
             published_rows = published(order, detectors) if as_published else []
-            seconds = teaching_job.expected(order, detectors).seconds + sum(
-                teaching_job.expected(config).seconds for config in published_rows
-            )
+            costs = [teaching_job.expected(order, detectors), *map(teaching_job.expected, published_rows)]
         except ValueError as error:
             st.error(f"{shell.escape(error)}; or compare fewer detectors.", icon=":material/error:")
             return
+        seconds = sum(cost.seconds for _, cost in costs)
         words = (
-            f"Takes about {shell.duration(seconds)} on this machine. Each detector is fitted once on "
+            f"Takes about {duration(seconds)} on this machine. Each detector is fitted once on "
             f"{len(order.photos.train):d} good photos and scores {len(order.scored):d} others. You can keep working "
             "in the meantime."
         )

@@ -12,6 +12,7 @@ from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import CONTROLS
 from inspect_core.methods.spectrum import COLLAPSED, LocalSpectrum, variance_fractions
 from inspect_core.plots import explore_plots
+from inspect_core.runtime.wording import duration
 from inspect_core.tuning.patch_sample import explained
 from inspect_core.tuning.sensitivity import SensitivityPoint
 from inspect_core.ui import charts, result_cache, shell
@@ -158,7 +159,7 @@ def sensitivity(product: TaughtProduct) -> None:
     work = partial(explore_jobs.follow_live, product, name, live)
     if name not in at_once:
         fits = len(explore_jobs.values_about(name, known[name]))
-        took = shell.duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(product.scored.photos)))
+        took = duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(product.scored.photos)))
         words = f"Refits {fits} values on a sample of good patches; takes about {took}."
         work = partial(explore_jobs.follow_refits, product, name, known[name], live)
     readings: list[SensitivityPoint] | None = result_cache.result_or_button("Plot curve", words, title, key, work)

@@ -26,7 +26,7 @@ from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import NO_ALIGNMENT, ORDER_OPTIONS, TeachingConfig
 from inspect_core.tuning import few_photos
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
-from inspect_core.tuning.comparison_result import Shortlist
+from inspect_core.tuning.shortlist import Shortlist
 from inspect_core.ui import contact_sheet, data_table, label_question, shell, teaching_job, weights_panel
 from inspect_core.ui.photo_source import FOLDER, SAMPLE, UPLOAD, PhotoSource, choose_folder, choose_upload
 from inspect_core.ui.result_cache import ResultCache
@@ -228,9 +228,9 @@ def choose_settings(product: str, photos: Split, seed: int, notes: tuple[str, ..
     if not name.strip():
         st.error("Enter a product name above.", icon=":material/error:")
         return None
-    return TeachingConfig(
-        product=name.strip(),
-        photos=photos,
+    return TeachingConfig.from_photos(
+        name.strip(),
+        photos,
         backbone=backbone,
         taps=taps,
         size=size,
@@ -300,25 +300,20 @@ def _choose_grid(size: tuple[int, int], *, disabled: bool) -> tuple[int, int]:
     return grids[cell]
 
 
-def show_forecast(order: TeachingConfig) -> None:
-    """Show how long teaching will take and what it will need, before it starts."""
-    expected = None
+def show_plan(order: TeachingConfig) -> None:
+    """Show how the detector is chosen, how long teaching takes and what it needs, before it starts."""
+    plan = None
     with shell.errors_shown(ValueError, OSError):
-        expected = teaching_job.expected(order)
-    if expected is None:
+        plan = teaching_job.expected(order)
+    if plan is None:
         st.stop()
-    st.caption(
-        f"Teaching takes about {shell.duration(expected.seconds)} on an idle machine ({expected.engine}) and needs "
-        f"up to {expected.memory / 2**20:.0f} MB of memory and {expected.disk / 2**20:.0f} MB on disk."
-    )
+    chosen, cost = plan
+    st.caption(shell.escape(chosen))
+    st.caption(shell.escape(cost.sentence()))
     st.caption(shell.escape(few_photos.sentence(len(order.photos.train))))
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
         st.caption(shell.escape(limited))
-    if not expected.fits_store:
-        st.caption(
-            "The feature cache is too small for all photos, so training photos are processed one by one (slower)."
-        )
 
 
 def offer_without_alignment(order: TeachingConfig) -> None:

@@ -81,7 +81,7 @@ def test_counted_parts_are_test_photos_else_limit_photos() -> None:
 @given(rows=ROWS)
 def test_figures_survive_json_to_the_bit(rows: list[tuple]) -> None:
     data = sent(*rows)
-    assert [(p["name"], p["kind"], p["group"], p["score"]) for p in data["parts"]] == [
+    assert [(p["name"], p["label"], p["group"], p["score"]) for p in data["parts"]] == [
         (name, kind, group, score) for name, kind, _, group, score in rows
     ]
     assert data["limits"] == {"review": LIMITS.review, "reject": LIMITS.reject}
@@ -184,7 +184,7 @@ def test_a_move_is_taken_once_and_what_python_sets_later_stays() -> None:
 @pytest.mark.parametrize(
     "move",
     [7, "x", [1], {}, {"stamp": "x"}, {"stamp": 3}, {"stamp": 3, "value": None}, {"stamp": 3, "value": 1e400},
-     {"stamp": 3, "review": 2.0, "reject": 1.0}, {"stamp": 3, "value": "x", "kind": []}],
+     {"stamp": 3, "review": 2.0, "reject": 1.0}, {"stamp": 3, "value": "x", "label": []}],
 )  # fmt: skip
 def test_what_the_bench_did_not_send_changes_nothing(move) -> None:
     at = AppTest.from_function(a_page_that_says_what_was_set, default_timeout=60)

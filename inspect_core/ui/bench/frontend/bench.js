@@ -13,7 +13,7 @@ class Bench {
     this.gallery = new Gallery(find, (position) => this.choose(position));
     this.card = new VerdictCard(find, {
       zoomTo: (box) => this.stage.viewport.zoomTo(box),
-      label: (kind) => this.sendMove("label", { value: this.part.position, kind }),
+      label: (label) => this.sendMove("label", { value: this.part.position, label }),
     });
     this.histogram = new Histogram(find, {
       handles: new LimitHandles(find, { move: (limits) => this.drag(limits), release: () => this.release() }),
@@ -107,9 +107,9 @@ class Bench {
   }
 
   /** What is written above the picture. */
-  head({ name, kind, truth }, position) {
+  head({ name, label, ground_truth: truth }, position) {
     this.title.textContent = this.title.title = name;
-    this.truth.textContent = truth === "unknown" ? "truth unknown" : kindInWords(kind);
+    this.truth.textContent = truth === "unknown" ? "truth unknown" : labelInWords(label);
     this.truth.dataset.truth = truth;
     this.place.textContent = `${this.gallery.order.indexOf(position) + 1} of ${this.gallery.order.length}`;
   }
@@ -122,7 +122,7 @@ class Bench {
     const photo = this.data.unscored[this.unscored];
     this.head(photo, position);
     this.card.showUnscored(photo);
-    this.announcer.textContent = `${photo.name}: ${photo.word}. ${photo.reason}.`;
+    this.announcer.textContent = `${photo.name}: ${photo.verdict}. ${photo.reason}.`;
     const blobs = await assetCache.get(this.data.assets.thumbs);
     if (this.unscored === null) return;
     for (const [role, blob] of [["taken", blobs[position]], ["reference", blobs.at(-1)]]) {

@@ -2,7 +2,7 @@
 const MOST_REGIONS = 12;
 
 class VerdictCard {
-  /** zoomTo(box): a region was clicked, its box in pixels of the original; label(kind): what the engineer says it is. */
+  /** zoomTo(box): a region was clicked, its box in pixels of the original; label(name): what the engineer says it is. */
   constructor(find, { zoomTo, label }) {
     this.zoomTo = zoomTo;
     this.labelling = find(".labelling");
@@ -16,7 +16,7 @@ class VerdictCard {
     this.alarm = find(".card .alarm");
     this.word = find(".card .word");
     this.figures = find(".card dl");
-    this.kind = find(".card .kind");
+    this.defectType = find(".card .defect-type");
     this.score = find(".card .score");
     this.limit = find(".card .limit");
     this.limitName = find(".card .limit-name");
@@ -47,11 +47,11 @@ class VerdictCard {
   }
 
   /** A photo without a score: its verdict and the reason are all there is. */
-  showUnscored({ word, reason }) {
-    const verdict = WITHOUT_SCORE[word];
+  showUnscored({ verdict: stated, reason }) {
+    const verdict = WITHOUT_SCORE[stated];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${VERDICTS[verdict].icon} ${VERDICTS[verdict].word}`;
-    for (const element of [this.kind, this.figures, this.remark, this.alarm, this.guard, this.heading, this.more, this.labelling]) {
+    for (const element of [this.defectType, this.figures, this.remark, this.alarm, this.guard, this.heading, this.more, this.labelling]) {
       element.hidden = true;
     }
     this.list.hidden = true;
@@ -67,7 +67,7 @@ class VerdictCard {
     const { icon, word } = VERDICTS[verdict];
     this.card.dataset.verdict = verdict;
     this.word.textContent = `${icon} ${word}`;
-    setOrHide(this.kind, verdict === "accept" ? null : part.defect_type);
+    setOrHide(this.defectType, verdict === "accept" ? null : part.defect_type);
     const two = hasReviewBand(limits);
     const nearest = verdict === "reject" ? limits.reject : limits.review;
     const [score, limit] = toldApart(part.score, nearest, decimals);
@@ -103,16 +103,16 @@ class VerdictCard {
   }
 
   /** What the part is taken for: good, or a defect of one of the types on the bench. */
-  followLabel({ kind, truth, parts }, preview) {
+  followLabel({ label, ground_truth: truth, parts }, preview) {
     this.labelling.hidden = preview;
     for (const [button, own] of [[this.isGood, "good"], [this.isDefect, "defect"]]) {
       button.setAttribute("aria-pressed", truth === own);
       button.disabled = truth === own;
     }
     this.type.hidden = truth !== "defect";
-    const kinds = parts.filter((part) => part.truth === "defect").map((part) => part.kind);
-    const types = [...new Set([...kinds, "defect"])].sort();
-    this.type.replaceChildren(...types.map((type) => new Option(kindInWords(type), type, false, type === kind)));
+    const labels = parts.filter((part) => part.ground_truth === "defect").map((part) => part.label);
+    const types = [...new Set([...labels, "defect"])].sort();
+    this.type.replaceChildren(...types.map((type) => new Option(labelInWords(type), type, false, type === label)));
   }
 }
 
@@ -129,12 +129,12 @@ function findingOn({ map, image_size: size, area, mm_per_pixel: mmPerPixel }, re
 
 /** Where verdict and truth disagree, in the words of the shop floor. */
 function remarkOn(part, verdict, limits) {
-  if (part.truth === "good" && verdict === "reject") return "False reject: this part is good.";
+  if (part.ground_truth === "good" && verdict === "reject") return "False reject: this part is good.";
   if (isElsewhere(part, limits)) {
     return `${ELSEWHERE}: no region above the minimum area overlaps the true defect.`;
   }
-  const escaped = part.truth === "defect" && verdict === "accept";
-  return escaped ? `Escape: this part has a defect (${kindInWords(part.kind)}).` : null;
+  const escaped = part.ground_truth === "defect" && verdict === "accept";
+  return escaped ? `Escape: this part has a defect (${labelInWords(part.label)}).` : null;
 }
 
 function setOrHide(element, text) {

@@ -10,8 +10,8 @@ class Gallery {
     this.list = find(".parts");
     this.nothing = find(".nothing");
     this.verdictButtons = [...find(".filters").querySelectorAll("button")];
-    this.selects = { kind: find('select[name="kind"]'), group: find('select[name="group"]') };
-    this.filter = { verdict: "all", kind: "", group: "", text: "" };
+    this.selects = { label: find('select[name="label"]'), group: find('select[name="group"]') };
+    this.filter = { verdict: "all", label: "", group: "", text: "" };
     this.sorting = find('select[name="sort"]');
     this.search = find('input[name="search"]');
     this.items = [];
@@ -39,14 +39,14 @@ class Gallery {
     const parts = [...scored, ...unscored];
     const same = parts.length === this.items.length && parts.every(({ name }, i) => name === this.parts[i].name);
     if (!same) {
-      this.items = parts.map(({ name, kind }, i) => this.newItem(name, kind, i));
+      this.items = parts.map(({ name, label }, i) => this.newItem(name, label, i));
       this.pictures = undefined;
     }
     this.parts = parts;
     this.items.forEach((item, i) => (item.score.textContent = parts[i].score?.toFixed(decimals) ?? ""));
     if (!same) this.order = [];
     this.arrange();
-    this.fillSelect("kind", "All defect types", parts.map(({ kind }) => kind));
+    this.fillSelect("label", "All defect types", parts.map(({ label }) => label));
     this.fillSelect("group", "All lots", parts.map(({ group }) => group).filter((group) => group !== null));
   }
 
@@ -69,7 +69,7 @@ class Gallery {
     this.list.replaceChildren(...order.map((i) => this.items[i].element));
   }
 
-  newItem(name, kind, position) {
+  newItem(name, label, position) {
     const element = document.createElement("div");
     element.className = "part";
     element.id = `part-${position}`;
@@ -84,18 +84,18 @@ class Gallery {
     picture.append(image);
     const texts = document.createElement("span");
     texts.className = "texts";
-    const [badge, score, tag, label] = ["badge", "score", "tag", "name"].map((role) => {
+    const [badge, score, tag, caption] = ["badge", "score", "tag", "name"].map((role) => {
       const span = document.createElement("span");
       span.className = role;
       return span;
     });
     const words = document.createElement("bdi");
     words.textContent = name.split("/").slice(-2).join("/");
-    label.append(words);
-    label.title = `${name} · ${kindInWords(kind)}`;
+    caption.append(words);
+    caption.title = `${name} · ${labelInWords(label)}`;
     tag.textContent = ELSEWHERE;
     tag.hidden = true;
-    texts.append(badge, score, tag, label);
+    texts.append(badge, score, tag, caption);
     element.append(picture, texts);
     return { element, image, badge, score, tag };
   }
@@ -110,7 +110,7 @@ class Gallery {
     }
     select.replaceChildren(
       new Option(all, ""),
-      ...options.map((value) => new Option(name === "kind" ? kindInWords(value) : value, value)),
+      ...options.map((value) => new Option(name === "label" ? labelInWords(value) : value, value)),
     );
     this.filter[name] = "";
   }
@@ -134,9 +134,9 @@ class Gallery {
     let changed = false;
     this.items.forEach((item, i) => {
       const part = this.parts[i];
-      const verdict = WITHOUT_SCORE[part.word] ?? verdictOf(part, limits);
-      const elsewhere = !part.word && isElsewhere(part, limits);
-      const wrong = part.word ? null : wrongVerdict(part, limits);
+      const verdict = WITHOUT_SCORE[part.verdict] ?? verdictOf(part, limits);
+      const elsewhere = !part.verdict && isElsewhere(part, limits);
+      const wrong = part.verdict ? null : wrongVerdict(part, limits);
       counts[verdict] += 1;
       counts.elsewhere += elsewhere;
       if (wrong) counts[wrong] += 1;
@@ -167,7 +167,7 @@ class Gallery {
 
   showAll() {
     this.search.value = "";
-    this.filterBy({ verdict: "all", kind: "", group: "", text: "" });
+    this.filterBy({ verdict: "all", label: "", group: "", text: "" });
   }
 
   /** Show exactly the parts that the sentence counts: "missed" or "stopped". */
@@ -185,14 +185,14 @@ class Gallery {
   }
 
   applyFilter() {
-    const { verdict, kind, group, text } = this.filter;
+    const { verdict, label, group, text } = this.filter;
     const wanted = text.trim().toLowerCase();
     let count = 0;
     this.items.forEach((item, i) => {
       const fits =
         (item.verdict === "preview" || passes(item, verdict)) &&
         this.parts[i].name.toLowerCase().includes(wanted) &&
-        (kind === "" || this.parts[i].kind === kind) &&
+        (label === "" || this.parts[i].label === label) &&
         (group === "" || this.parts[i].group === group);
       item.element.hidden = !fits;
       count += fits;
@@ -242,6 +242,6 @@ class Gallery {
 }
 
 /** What is known of a part, in words. */
-function kindInWords(kind) {
-  return kind === "unknown" ? "unknown" : kind.replaceAll("_", " ");
+function labelInWords(label) {
+  return label === "unknown" ? "unknown" : label.replaceAll("_", " ");
 }

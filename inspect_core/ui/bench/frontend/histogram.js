@@ -71,7 +71,7 @@ class Histogram {
     if (!this.axis || width === 0) return;
     this.lanes = LANES.map((lane) => ({
       ...lane,
-      members: this.parts.map((_, i) => i).filter((i) => this.parts[i].truth === lane.truth),
+      members: this.parts.map((_, i) => i).filter((i) => this.parts[i].ground_truth === lane.truth),
     })).filter((lane) => lane.members.length > 0);
     this.left = GUTTER;
     this.width = width - this.left - REACH;
@@ -172,7 +172,7 @@ class Histogram {
     this.handles.follow(limits, { decimals: this.decimals, suggested: this.suggested, sentence: sentence ?? "" });
     for (const dot of this.dots) {
       const part = this.parts[dot.position];
-      const [truth, verdict] = [part.truth, verdictOf(part, limits)];
+      const [truth, verdict] = [part.ground_truth, verdictOf(part, limits)];
       const wrong = (truth === "good" && verdict === "reject") || (truth === "defect" && verdict === "accept");
       if (wrong !== dot.wrong) dot.element.classList.toggle("wrong", wrong);
       dot.wrong = wrong;
@@ -209,10 +209,10 @@ class Histogram {
     this.plot.classList.toggle("on-dot", dot !== null);
     this.tip.hidden = dot === null;
     if (dot === null) return;
-    const { name, kind, score, truth, counted, relabelled } = this.parts[dot.position];
+    const { name, label, score, ground_truth: truth, counted, relabelled } = this.parts[dot.position];
     const does = relabelled ? "relabelled" : USES[truth]?.long;
     const use = does && counted === "" ? ` · ${does}, not counted` : "";
-    this.tip.textContent = `${name} · ${kindInWords(kind)} · ${score.toFixed(this.decimals)}${use}`;
+    this.tip.textContent = `${name} · ${labelInWords(label)} · ${score.toFixed(this.decimals)}${use}`;
     this.tip.style.top = `${dot.y - 36}px`;
     const room = this.plot.clientWidth - this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(room, dot.x - this.tip.offsetWidth / 2))}px`;

@@ -1,4 +1,4 @@
-"""The forecast of teaching knows how many tiles a photo has."""
+"""A plan knows which detectors come into question and what they cost."""
 
 import itertools
 from dataclasses import replace
@@ -17,9 +17,8 @@ from inspect_core.methods.method import Workload
 from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, METHODS, methods_in
 from inspect_core.study import time_estimates
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning import comparison_result, synthetic_trial
-from inspect_core.tuning.comparison_result import Shortlist
-from inspect_core.tuning.forecast import forecast, methods_to_fit
+from inspect_core.tuning import synthetic_trial, teaching_plan
+from inspect_core.tuning.teaching_plan import ALONE, BY_DEFECTS, BY_PLACE, NAMED, TeachingPlan
 
 RUN = 0.02
 
@@ -50,7 +49,9 @@ def seconds(monkeypatch, backbone, tmp_path):
             tolerances=None,
             **{"method": "quadrics"} | arguments,
         )
-        return forecast(order, FeatureStore(tmp_path), detectors).seconds
+        store = FeatureStore(tmp_path)
+        plan = TeachingPlan.to_compare(order, store, detectors) if detectors else TeachingPlan.from_order(order, store)
+        return plan.cost().seconds
 
     return seconds_of
 
@@ -92,20 +93,34 @@ def test_a_comparison_pastes_defects_and_judges_every_detector(seconds, monkeypa
     monkeypatch.setattr(time_estimates, "RUN_THERE", {})
     one_detector = seconds(None, ("nearest",))
     three = seconds(None, ("nearest",) * 3)
-    assert three - one_detector == pytest.approx(2 * (comparison_result.JUDGING + 10 * comparison_result.JUDGING_PHOTO))
+    assert three - one_detector == pytest.approx(2 * (teaching_plan.JUDGING + 10 * teaching_plan.JUDGING_PHOTO))
     assert one_detector - seconds(method="nearest") > synthetic_trial.COMPARISON_DEFECTS * RUN
 
 
-def test_forecast_without_a_detector_covers_its_candidates(product):
+def test_a_plan_says_what_comes_into_question(product, tmp_path):
     order = TeachingConfig("flange", train_on_all(split(scan(product), seed=0)))
-    assert methods_to_fit(order) == methods_in((FIXED, LOOSE))
-    by_defects = replace(order, photos=replace(order.photos, validation=order.photos.test[:1]))
-    assert methods_to_fit(by_defects) == methods_in(CANDIDATES)
+
+    def plan(order: TeachingConfig) -> TeachingPlan:
+        return TeachingPlan.from_order(order, FeatureStore(tmp_path))
+
     assert (len(order.photos.train), len(order.scored), len(order.photos.limit_photos(0))) == (14, 7, 10)
-    assert tuple(Shortlist.of_order(order).candidates) == CANDIDATES
-    plan = TilePlan((512, 512), (128, 128), 64, 32)
+    by_place = plan(order)
+    assert (by_place.chosen_by, by_place.study.methods) == (BY_PLACE, methods_in((FIXED, LOOSE)))
+    assert "how the parts lie: " in by_place.sentence()
+    by_defects = plan(replace(order, photos=replace(order.photos, validation=order.photos.test[:1])))
+    assert (by_defects.chosen_by, by_defects.detectors) == (BY_DEFECTS, CANDIDATES)
+    assert by_defects.study.methods == methods_in(CANDIDATES)
+    assert "by 1 known defect" in by_defects.sentence()
+    tiles = TilePlan((512, 512), (128, 128), 64, 32)
     few = replace(order.photos, train=order.photos.train[:2])
-    for other in (replace(order, tiles=plan), replace(order, method="mahalanobis"), replace(order, photos=few)):
-        assert (methods_to_fit(other), Shortlist.of_order(other).candidates) == (("mahalanobis",), {})
-    assert methods_to_fit(order, ("corp", "corp+nearest")) == ("corp", "nearest")
-    assert len(Shortlist.of_order(replace(order, budget=0.0)).candidates) == 1
+    for other, chosen_by, words in (
+        (replace(order, tiles=tiles, size=(128, 128), parameters={"k": 8}), ALONE, "Large photos in tiles"),
+        (replace(order, method="mahalanobis"), NAMED, "Detector: By location."),
+        (replace(order, photos=few), ALONE, "Too few photos"),
+    ):
+        assert (plan(other).chosen_by, plan(other).study.method) == (chosen_by, "mahalanobis")
+        assert plan(other).sentence().startswith(words)
+    cheapest = plan(replace(order, budget=0.0, photos=replace(order.photos, validation=order.photos.test[:1])))
+    assert len(cheapest.detectors) == 1
+    compared = TeachingPlan.to_compare(order, FeatureStore(tmp_path), ("corp", "corp+nearest"))
+    assert compared.study.methods == ("corp", "nearest")
