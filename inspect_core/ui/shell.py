@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import textwrap
 import time
 import uuid
 from collections.abc import Callable, Generator, Sequence
@@ -29,6 +30,8 @@ _STARTED = "jobs_started"
 _TAUGHT = "taught_last"
 _FAILED = "job_failed"
 """In a session: its last job that failed and the place where it waited for the result, as in `_WAITS`."""
+LONGEST_FAILURE = 100
+"""Characters of a job's failure in the sidebar."""
 _PAGE = "page_shown"
 _WAITS = "waits_for"
 """In a session: for each job that it started, where it waits for the result: (page, id of the product in hand)."""
@@ -236,9 +239,9 @@ def show_ready(name: str) -> None:
 
 
 def problem() -> str:
-    """Why this session's last job failed; "" where it did not, or that was dismissed."""
-    job, _ = st.session_state.get(_FAILED, (None, None))
-    return "" if job is None else job.error
+    """Why this session's last job failed, where it is said; "" where none failed, or that was dismissed."""
+    job, place = st.session_state.get(_FAILED, (None, None))
+    return job.error if job is not None and _is_here(place) else ""
 
 
 def forget_problem() -> None:
@@ -247,9 +250,9 @@ def forget_problem() -> None:
 
 
 def _show_problem() -> None:
-    job, place = st.session_state.get(_FAILED, (None, None))
-    if job is not None and _is_here(place):
-        st.error(f"**{escape(job.title)}** failed: {escape(job.error)}", icon=":material/error:")
+    if why := problem():
+        job, _ = st.session_state[_FAILED]
+        st.error(f"**{escape(job.title)}** failed: {escape(why)}", icon=":material/error:")
         st.button("Dismiss", key="dismiss_problem", on_click=forget_problem)
 
 
@@ -314,13 +317,13 @@ def _watch() -> None:
         _queue(jobs().waiting)
     ended = jobs().ended
     if ended and active_job() is None:
-        st.caption(f"{escape(ended[0].title)}: {_ending(ended[0])}.")
+        _show_ending(ended[0])
         _offer(ended[0])
         ended = ended[1:]
     if ended:
         with st.expander("Earlier jobs", icon=":material/history:"):
             for earlier in ended:
-                st.caption(f"{escape(earlier.title)}: {_ending(earlier)}.")
+                _show_ending(earlier)
     for watch in watch_store.interrupted():
         words = f"Watching for {watch.request.product}: stopped at {watch.when} by a restart. Resume it on Batch."
         st.caption(f":material/visibility_off: {escape(words)}")
@@ -347,12 +350,16 @@ def _refresh_key() -> tuple[str | None, ...]:
     return (*(None if job is None else job.id for job in shown), *products)
 
 
-def _ending(job: Job) -> str:
-    """How a job ended, and when, in words."""
+def _show_ending(job: Job) -> None:
+    """Show how a job ended, and when; of a failure its beginning, the whole of it where the job was begun."""
     at = time.strftime("%H:%M", time.localtime(job.ended_at))
     if job.state is JobState.DONE:
-        return f"finished in {duration(job.seconds)} at {at}"
-    return f"cancelled at {at}" if job.state is JobState.CANCELLED else f"failed at {at}: {escape(job.error)}"
+        ending = f"finished in {duration(job.seconds)} at {at}."
+    elif job.state is JobState.CANCELLED:
+        ending = f"cancelled at {at}."
+    else:
+        ending = f"failed at {at}: {textwrap.shorten(job.error, LONGEST_FAILURE, placeholder=' …')}"
+    st.caption(escape(f"{job.title}: {ending}"), help=escape(job.error) or None)
 
 
 def start_job_button(

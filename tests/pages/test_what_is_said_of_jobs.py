@@ -37,6 +37,25 @@ def test_no_other_page_or_product_shows_why_a_job_failed(place, open_app, no_fir
     assert not app.run().error
 
 
+def test_no_remedy_stands_without_its_failure(open_app, no_first_start, in_the_hand, monkeypatch):
+    """On another page, the button that goes on without alignment belongs to nothing that is said there."""
+    monkeypatch.setattr(shell.st, "session_state", {shell._FAILED: (failed(), ("pages/teach.py", None))})
+    monkeypatch.setitem(shell.st.session_state, shell._PAGE, "pages/inspect.py")
+    assert shell.problem() == ""
+    monkeypatch.setitem(shell.st.session_state, shell._PAGE, "pages/teach.py")
+    assert shell.problem() == REASON
+
+
+def test_a_long_failure_takes_two_lines_of_the_sidebar(open_app, in_the_hand):
+    def fail(job):
+        raise ValueError("the folder holds no photo; " * 20)
+
+    shell.jobs().submit("Teaching cookie", fail)
+    wait_for_job()
+    [caption] = [row for row in open_app("pages/inspect.py").sidebar.caption if "Teaching cookie" in row.value]
+    assert len(caption.value) < 200
+
+
 def test_a_page_without_a_product_shows_why_a_job_failed(open_app, no_first_start, workspace):
     app = open_app("pages/inspect.py")
     app.session_state[shell._FAILED] = failed(), ("pages/inspect.py", None)
