@@ -22,6 +22,7 @@ RANGES = {
     "shift": (0, 16, "pixels"),
     "focus": (0, 3, "pixels"),
     "jpeg": (30, 100, "as the quality"),
+    "turn": (0, 180, "degrees"),
 }
 """Of each tolerance, the least and the most, and its unit."""
 MAX_COPIES = 64
@@ -42,14 +43,17 @@ class CaptureVariation:
     down: float = 0.0
     focus: float = 0.0
     jpeg: int = 100
+    turn: float = 0.0
 
     def apply(self, picture: np.ndarray, photo: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
         """What the network would see, (h, w, 3) uint8; picture: as it sees it now; photo: (H, W) as taken."""
         size = picture.shape[:2]
-        if self.right or self.down:
-            shift = np.array([[1, 0, self.right], [0, 1, self.down]], np.float32)
+        if self.right or self.down or self.turn:
+            middle = (size[1] - 1) / 2, (size[0] - 1) / 2
+            moved = cv2.getRotationMatrix2D(middle, self.turn, 1.0)
+            moved[:, 2] += self.right, self.down
             edge = cv2.BORDER_REFLECT_101
-            picture = cv2.warpAffine(picture, shift, size[::-1], flags=cv2.INTER_CUBIC, borderMode=edge)
+            picture = cv2.warpAffine(picture, moved, size[::-1], flags=cv2.INTER_CUBIC, borderMode=edge)
         values = picture.astype(np.float32)
         if self.focus > 0:
             values = cv2.GaussianBlur(values, (0, 0), self.focus, borderType=cv2.BORDER_REFLECT_101)
@@ -109,6 +113,7 @@ class Tolerances:
     shift: float = 1.0
     focus: float = 0.5
     jpeg: int = 90
+    turn: float = 0.0
     copies: int = COPIES
     seed: int = 0
 
@@ -151,7 +156,8 @@ class Tolerances:
             gain = 1 + self.light / 100 * signs[0] * light
             quality = max(round(100 - (100 - self.jpeg) * jpeg), 1)
             x, y = self.shift * signs[1] * right, self.shift * signs[2] * down
-            yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality)
+            turn = rng.uniform(-self.turn, self.turn) if self.turn else 0.0
+            yield CaptureVariation(self.noise * noise, gain, x, y, self.focus * focus, quality, turn)
 
     def extreme_variation(self, side: int) -> CaptureVariation:
         """All of them at once, at the darker (-1) or the brighter end (1)."""

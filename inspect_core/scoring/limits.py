@@ -20,6 +20,8 @@ NEAREST = 1e-6
 """How near a score can come to its ceiling, as a share of it."""
 FEW_SCORES = 20
 """With fewer good scores than this the limit for rejection is not below the largest of them."""
+COUNTED_FROM = 19
+"""Good scores from which on 5 in 100 of the next good parts can be counted: those above the largest of 19."""
 QUANTILES = (0.25, 0.5, 0.85)
 """Of the scores of good parts, through which their tail is fitted."""
 MIN_SCORES = 8
@@ -43,8 +45,11 @@ def limits_from_good(
     quantiles of the scores, so that a few odd parts among the good ones do not move it: with g(u) = -ln(-ln u), scale
     b = (x(.85) - x(.25)) / (g(.85) - g(.25)), location a = x(.5) - b g(.5). The limit is a + b p; p is a little more
     than g(1 - share), such that over all tails that so few scores allow the expected share of good parts above it is
-    `share`. ceiling: c > 0, which no score s exceeds; the tail is then that of -ln(1 - s / c), since a limit from a
-    tail without an end would lie above every possible score. `overkill_at` says what to expect from the limits.
+    `share`. Where good parts fall into two kinds no tail fits, and the limit would lie above most defects: that for
+    review is therefore at most the (1 - review) (n + 1)-th smallest score, above which that share of the next good
+    parts is expected whatever their distribution (Wilks 1941). ceiling: c > 0, which no score s exceeds; the tail is
+    then that of -ln(1 - s / c), since a limit from a tail without an end would lie above every possible score.
+    `overkill_at` says what to expect from the limits.
     With fewer than FEW_SCORES the limit for rejection is at least the largest score. When all scores are equal, or
     there is only one, both limits are that score, with a warning.
     Raises ValueError as `limit_for_overkill`, and unless 0 < reject <= review < 1.
@@ -59,6 +64,8 @@ def limits_from_good(
         _restore_ceiling(location + scale * _point(min(scores.size, MOST_DRAWN), fraction), ceiling)
         for fraction in (review, reject)
     )
+    if (1 - review) * (scores.size + 1) <= scores.size:
+        to_review = min(to_review, float(np.quantile(scores, 1 - review, method="weibull")))
     return to_review, max(to_reject, float(scores.max())) if scores.size < FEW_SCORES else to_reject
 
 
@@ -126,12 +133,12 @@ def overkill_at(
     """How many of the next `sample_size` good parts the limit will stop, by good scores, also those that set it.
 
     good_scores: (n,) finite; groups: the group of each; the photos of a group count as one part. ceiling: as for
-    `limits_from_good`. expected: the mean over the Gumbel tails that so few scores allow; at the 5 % point of 12 scores
-    it is 9 of 100. low to high contains the number with at least the probability `confidence`. It uses only the number
-    of scores above the limit: it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from
-    the fitted tail would nearly always miss the truth where the tail is not Gumbel's. Raises ValueError for no scores,
-    scores or a limit that are not finite, groups of another length, a sample_size below 1, and a confidence outside 0
-    to 1.
+    `limits_from_good`. expected: by the rank of the limit among COUNTED_FROM parts or more; of fewer, and above all of
+    them, the mean over the Gumbel tails that so few scores allow: at the 5 % point of 12 scores 9 of 100. low to high
+    contains the number with at least the probability `confidence`. It uses only the number of scores above the limit:
+    it inverts the beta-binomial as Clopper and Pearson invert the binomial. An interval from the fitted tail would
+    nearly always miss the truth where the tail is not Gumbel's. Raises ValueError for no scores, scores or a limit that
+    are not finite, groups of another length, a sample_size below 1, and a confidence outside 0 to 1.
     """
     scores = np.sort(as_some_finite(good_scores, name="good_scores"))
     as_finite_number(limit, name="limit")
@@ -148,9 +155,13 @@ def overkill_at(
     high = sample_size if above == parts else _betabinom_point(1 - tail, sample_size, above + 1, parts - above)
     location, scale = map(float, _gumbel(_remove_ceiling(scores, ceiling)))
     if scale > 0:
-        limit = float(_remove_ceiling(np.array(limit), ceiling))
+        place = (float(_remove_ceiling(np.array(limit), ceiling)) - location) / scale
         locations, scales = _refitted(min(parts, MOST_DRAWN))
-        share = float(-np.expm1(-np.exp(-(locations + scales * (limit - location) / scale))).mean())
+        share = float(-np.expm1(-np.exp(-(locations + scales * place))).mean())
+    if parts >= COUNTED_FROM:
+        rank = float(np.interp(limit, scores, np.arange(1, scores.size + 1))) * parts / scores.size
+        counted = 1 - rank / (parts + 1)
+        share = counted if limit <= scores[-1] else min(share, counted)
     return RejectForecast(sample_size * share, low, high, sample_size)
 
 
