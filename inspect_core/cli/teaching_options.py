@@ -94,7 +94,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--smallest-defect", type=float, metavar="PX", help=smallest)
     differ = (
         "allowed variation between photos of the same good part: noise in grey levels, brightness in %%, shift and "
-        f"focus in pixels of the network input, JPEG quality; {NONE} to disable (default: %(default)s)"
+        "focus in pixels of the network input, JPEG quality, turn in degrees (with --align auto as in the photos); "
+        f"{NONE} to disable (default: %(default)s)"
     )
     named = "NAME=VALUE,..."
     usual = TeachingConfig.tolerances

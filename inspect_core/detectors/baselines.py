@@ -1,6 +1,7 @@
 """Baselines that every other detector is compared with: PCA error, nearest neighbour, Parzen window, one-class SVM."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -19,6 +20,8 @@ from inspect_core.runtime.json_record import one_of, whole
 from inspect_core.runtime.stored import Stored, floats
 
 SKETCH = 24
+BLOCK = 256
+"""Rows taken before whose distances to all others are computed at once."""
 _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as that of suggest_sigma"
 
 
@@ -126,28 +129,31 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
     return NearestNeighbour(_bank(x), k, unit=False)
 
 
-def spread_out(x: Tensor, count: int) -> Tensor:
-    """(count, d) rows of x (n, d) that leave no row far away, the most typical first; all when n <= count.
+def spread_out(x: Tensor, count: int, begun: Sequence[int] = ()) -> list[int]:
+    """Positions of `count` rows of x (n, d) that leave no row far away, the most typical first; all when n <= count.
 
     Greedy k-centre selection, as PatchCore makes its bank: always the row that is farthest from those taken, by the
-    distance in at most SKETCH principal components of x. Raises ValueError for non-finite rows.
-    Source: Sener & Savarese 2018; Roth et al. 2022.
+    distance in at most SKETCH principal components of x. begun: positions taken before, up to `count`, to which others
+    are added. Raises ValueError for non-finite rows. Source: Sener & Savarese 2018; Roth et al. 2022.
     """
     x = as_features(x, name="x")
     if len(x) <= count:
-        return x
+        return list(range(len(x)))
     centred = x - x.mean(0)
     _, axes = torch.linalg.eigh((centred.T @ centred).double())
     # A row for each component, and NumPy: torch takes three times as long for products with so few components.
     sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:].to(x.dtype)).float().cpu().numpy().T)
     squares = np.square(sketch).sum(0)
-    chosen = [int(squares.argmin())]
+    chosen = list(begun) or [int(squares.argmin())]
     apart = np.full_like(squares, np.inf)
+    for first in range(0, len(chosen), BLOCK):
+        block = np.array(chosen[first : first + BLOCK])
+        np.minimum(apart, (squares[block, None] - 2 * (sketch[:, block].T @ sketch)).min(0) + squares, out=apart)
     while len(chosen) < count:
-        newest = chosen[-1]
+        newest = int(apart.argmax())
+        chosen.append(newest)
         np.minimum(apart, squares - 2 * (sketch[:, newest] @ sketch) + squares[newest], out=apart)
-        chosen.append(int(apart.argmax()))
-    return x[torch.tensor(chosen, device=x.device)]
+    return chosen
 
 
 def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:

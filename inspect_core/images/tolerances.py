@@ -34,7 +34,8 @@ class CaptureVariation:
 
     noise: standard deviation in grey levels of the photo as taken; light: gain, 1 as taken; right, down: shift, and
     focus: standard deviation of the blur, in pixels of the picture that the network sees; jpeg: quality at which the
-    photo is kept, 100 for none.
+    photo is kept, 100 for none; turn: degrees about the middle of the picture, against the clock; what comes into view
+    is filled by reflection.
     """
 
     noise: float = 0.0
@@ -50,8 +51,7 @@ class CaptureVariation:
         size = picture.shape[:2]
         if self.right or self.down or self.turn:
             middle = (size[1] - 1) / 2, (size[0] - 1) / 2
-            moved = cv2.getRotationMatrix2D(middle, self.turn, 1.0)
-            moved[:, 2] += self.right, self.down
+            moved = cv2.getRotationMatrix2D(middle, self.turn, 1.0) + np.array([[0, 0, self.right], [0, 0, self.down]])
             edge = cv2.BORDER_REFLECT_101
             picture = cv2.warpAffine(picture, moved, size[::-1], flags=cv2.INTER_CUBIC, borderMode=edge)
         values = picture.astype(np.float32)
@@ -103,7 +103,8 @@ AS_TAKEN = CaptureVariation()
 
 @dataclass(frozen=True)
 class Tolerances:
-    """The most by which photos of one part may differ, either way: light in percent, others as in `CaptureVariation`.
+    """The most by which photos of one part may differ, either way: light in percent, others as in `CaptureVariation`;
+    up to `turn` every angle is as likely.
 
     copies: how many are made of every photo; seed: by which they are drawn. Raises ValueError for a value out of range.
     """

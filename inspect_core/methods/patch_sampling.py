@@ -1,6 +1,6 @@
 """A seeded sample of the good patches, drawn photo by photo: the draw from one does not depend on the others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Self
 
@@ -23,6 +23,7 @@ class PatchSampler:
         self.each = -(-count // photos)
         self.seed = seed
         self._rows: dict[int, Tensor] = {}
+        self._chosen: set[tuple[int, int]] = set()
 
     def draw(self, patches: Tensor, photos: Sequence[int]) -> Self:
         """Take from patches (n, ..., k) of the n photos of these numbers, which come in ascending order."""
@@ -47,6 +48,17 @@ class PatchSampler:
         if not self._rows:
             raise ValueError("no photo has been seen; give at least one good photo to draw patches from")
         return torch.cat([self._rows[number] for number in sorted(self._rows)])[: self.count]
+
+    def choose(self, select: Callable[[Tensor, list[int]], list[int]]) -> Tensor:
+        """(n, k) those of `rows` that `select` chooses, given all and the positions of those it chose before.
+
+        What it chose is known to samples that are made by `without` afterwards: less has to be chosen for a fold.
+        """
+        rows = self.rows()
+        drawn = [(number, row) for number in sorted(self._rows) for row in range(len(self._rows[number]))][: len(rows)]
+        chosen = select(rows, [position for position, patch in enumerate(drawn) if patch in self._chosen])
+        self._chosen = {drawn[position] for position in chosen}
+        return rows[torch.tensor(chosen, device=rows.device)]
 
     def numbers(self) -> Tensor:
         """(n,) int64 the number of the photo of each of `rows`."""

@@ -19,6 +19,7 @@ from inspect_core.runtime.pace import BEGUN
 from inspect_core.runtime.progress import Report, stage
 from inspect_core.study.study import FittedStudy
 from inspect_core.study.teaching_config import AUTOMATIC, NO_ALIGNMENT, RIGID, SIMILARITY, TeachingConfig
+from inspect_core.tuning.turned_copies import with_turned_copies
 
 MOST = 200
 """Photos that an alignment is learned from."""
@@ -54,8 +55,9 @@ def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
     """The order with its alignment learned from its good photos; damaged ones are skipped.
 
     An automatic one is tried first on good photos kept apart: it becomes rigid where it gains and none elsewhere, and a
-    note says why; a method as published takes photos as they are. Raises ValueError as `learn_alignment` where
-    alignment was requested, and whatever `report` raises to stop.
+    note says why; where photos are then taken as they are, copies may be turned (`turned_copies`); a method as
+    published takes photos as they are. Raises ValueError as `learn_alignment` where alignment was requested, and
+    whatever `report` raises to stop.
     """
     if _is_decided(order):
         return order
@@ -71,9 +73,11 @@ def decide_alignment(order: TeachingConfig, report: Report) -> TeachingConfig:
         trial = try_alignment(order, stage(report, 0.0, TRIED))
         rigid = replace(order, align=RIGID)
         decided = _learned_for(rigid, stage(report, TRIED, 1.0)) if trial.is_worthwhile else as_taken
+        why = trial.sentence()
     except NoAlignment as error:
-        return replace(as_taken, notes=(*order.notes, f"{AS_TAKEN}: {error}."))
-    return replace(decided, notes=(*order.notes, trial.sentence()))
+        decided, why = as_taken, f"{AS_TAKEN}: {error}."
+    decided = replace(decided, notes=(*order.notes, why))
+    return decided if decided.alignment is not None else with_turned_copies(decided, stage(report, TRIED, 1.0))
 
 
 def _is_decided(order: TeachingConfig) -> bool:

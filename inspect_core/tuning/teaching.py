@@ -105,7 +105,8 @@ def _teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: 
         product_check, warnings = _learn_product(study, stage(report, learned, 1.0))
     skipped = tuple(f"{name} was skipped: {why}" for name, why in study.skipped)
     notes = order.notes + skipped + alignment_notes(study) + study.remarks({})
-    return TeachingResult(replace(order, method=study.order.method), study, reason, product_check, notes, warnings)
+    order = replace(order, method=study.order.method, parameters=plan.order.parameters)
+    return TeachingResult(order, study, reason, product_check, notes, warnings)
 
 
 def _chosen_by_defects(plan: TeachingPlan, report: Report) -> tuple[Study, str, float]:

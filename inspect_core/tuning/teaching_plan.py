@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspect_core.features.store import FeatureStore
-from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, methods_in, methods_of, title_of
+from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, OF_TURNED, TURNED, methods_in, methods_of, title_of
 from inspect_core.runtime.wording import duration, pluralise
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
 from inspect_core.tuning.place import in_words, place_of, preferred
-from inspect_core.tuning.shortlist import Shortlist
+from inspect_core.tuning.shortlist import Shortlist, forecast_ms
 from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS
 from inspect_core.whole_part.product_check import OFF
 
@@ -86,6 +86,10 @@ class TeachingPlan:
             reason = f"Too few photos to choose a detector by; {default} needs the fewest."
         elif order.photos.validation:
             chosen_by, detectors = BY_DEFECTS, tuple(shortlist.candidates)
+        elif order.tolerances is not None and order.tolerances.turn and forecast_ms(TURNED, order.grid) <= order.budget:
+            chosen_by, detectors = ALONE, (TURNED,)
+            order = replace(order, parameters={**OF_TURNED, **order.parameters})
+            reason = f"Detector: {title_of(TURNED)}.\nYour parts lie at any angle. {shortlist.sentence()}".strip()
         else:
             chosen_by, detectors = BY_PLACE, shortlist.to_begin_with
         known = chosen_by in (NAMED, ALONE)

@@ -187,8 +187,11 @@ def test_spread_out_is_greedy_k_centre_selection():
     while len(chosen) < 12:
         apart = np.linalg.norm(x[:, None] - x[chosen], axis=2).min(1)
         chosen.append(int(apart.argmax()))
-    bank = baselines.spread_out(torch.from_numpy(x).float(), 12)
+    rows = torch.from_numpy(x).float()
+    chosen = baselines.spread_out(rows, 12)
+    bank = rows[chosen]
     np.testing.assert_array_equal(bank.numpy(), x[chosen].astype(np.float32))
-    assert torch.equal(baselines.spread_out(bank, 12), bank)
+    assert baselines.spread_out(bank, 12) == list(range(12))
+    assert baselines.spread_out(rows, 12, chosen[:5]) == chosen, "what was begun is gone on with"
     with pytest.raises(ValueError, match="finite"):
         baselines.spread_out(torch.full((20, 2), torch.nan), 3)

@@ -30,6 +30,22 @@ def test_light_is_a_gain_and_shift_moves_to_the_right_and_down():
     assert np.unravel_index(varied(dot, right=3, down=-2)[..., 0].argmax(), SIZE) == (18, 33)
 
 
+def test_a_turn_is_about_the_middle_and_keeps_what_lies_there():
+    dot = np.zeros((65, 65, 3), np.uint8)
+    dot[32, 50] = 255
+    assert np.unravel_index(varied(dot, turn=90)[..., 0].argmax(), (65, 65)) == (14, 32)
+    assert np.unravel_index(varied(dot, turn=180, right=3)[..., 0].argmax(), (65, 65)) == (32, 17)
+
+
+def test_turned_copies_lie_at_any_angle():
+    plain, turned = Tolerances(copies=64), Tolerances(copies=64, turn=180)
+    angles = [variation.turn for variation in turned.sample_variations(np.random.default_rng(1))]
+    assert min(angles) < -150
+    assert max(angles) > 150
+    first, same = (next(way.sample_variations(np.random.default_rng(1))) for way in (plain, turned))
+    assert first == replace(same, turn=0.0)
+
+
 def test_blur_and_compression_keep_the_mean_and_take_detail():
     checks = np.where(np.indices(SIZE).sum(axis=0) % 2, 200, 60).astype(np.uint8)[..., None].repeat(3, axis=2)
     soft, compressed = varied(checks, focus=1.0), CaptureVariation(jpeg=30).compress(varied(RAMP, noise=10))
@@ -111,4 +127,4 @@ def test_tolerance_text_is_read_back_with_defaults_off():
     for text, word in (("grain=2", "grain"), ("noise=much", "much"), ("noise=99", "99"), ("jpeg=8", "30")):
         with pytest.raises(ValueError, match=word):
             Tolerances.parse(text)
-    assert set(RANGES) == {"noise", "light", "shift", "focus", "jpeg"}
+    assert set(RANGES) == {"noise", "light", "shift", "focus", "jpeg", "turn"}

@@ -23,7 +23,7 @@ from inspect_core.runtime.wording import escape_line
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"
-DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest+nearby+shade")
+DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest+nearby+shade+fine")
 """Every method once, two or three in a graph where that is no less to prove."""
 pytestmark = pytest.mark.slow
 

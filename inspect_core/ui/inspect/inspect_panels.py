@@ -266,6 +266,9 @@ def with_picture(product: TaughtProduct, view: BenchState, pixels: np.ndarray, *
     notes = [view.note, verdict.photo_deviation and f"Photo quality: {verdict.photo_deviation}."]
     differs = verdict.decided_by in (Reason.EMPTY, Reason.SHADED)
     notes.append(f"To review: {verdict.reason} than in any good part." if differs else None)
+    if (left_out := verdict.uninspected) is not None and left_out.any():
+        where = "the reference" if product.extractor.alignment is not None else "the photo"
+        notes.append(f"Not inspected: {left_out.mean():.0%} of {where}.")
     box = None
     if (patch := settings.framed_patch) is not None and patch[0] == position:
         box = boxes.patch_box(patch[1], product.scored.grid, pixels.shape[:2])
