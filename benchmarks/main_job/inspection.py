@@ -23,12 +23,11 @@ from inspect_core.features.patch_grid import join_taps
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.methods.fitted_method import joined_errors, with_taps
-from inspect_core.methods.registry import methods_in, methods_of
+from inspect_core.methods.registry import CANDIDATES, methods_in, methods_of
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.runtime.threads import cores
 from inspect_core.scoring.anomaly_map import AREA, SIGMA, image_score, regions, to_pixels
 from inspect_core.study.study import Study
-from inspect_core.tuning.comparison_result import CANDIDATES
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.whole_part import defect_type_training
 

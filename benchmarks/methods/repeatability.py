@@ -25,13 +25,12 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.methods.registry import methods_in, methods_of
+from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
 from inspect_core.scoring.limits import limits_from_good
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.study import FittedStudy, Study
-from inspect_core.tuning.comparison_result import CANDIDATES, FIXED, LOOSE
 from inspect_core.tuning.place import PLACED, place_of
 
 TAUGHT, SHOWN, AGAIN = 60, 80, 20

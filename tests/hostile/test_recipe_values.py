@@ -153,7 +153,7 @@ def test_every_field_and_array_changed_is_checked_in_memory(recipes, package, me
     ]
     assert sum(field_refusals) > 0.75 * len(field_refusals)
     array_refusals = [(what, is_refused(document, other)) for what, other in tables(arrays)]
-    assert sum(refused for _, refused in array_refusals) > 0.45 * len(array_refusals)
+    assert sum(refused for _, refused in array_refusals) > 0.4 * len(array_refusals)
     assert all(refused for what, refused in array_refusals if what in ("removed", "added"))
 
 

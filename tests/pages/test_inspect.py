@@ -108,6 +108,17 @@ def test_new_photo_is_shown_and_a_damaged_one_named(open_app, in_the_hand, produ
     assert not app.error
 
 
+def test_a_photo_that_is_here_is_shown_and_named(open_app, in_the_hand):
+    app, photos = open_app(), in_the_hand.scored.photos
+    known = photos[-1]
+    upload = [("again.jpg", known.path.read_bytes(), "image/jpeg")]
+    app.file_uploader(key=f"added-{in_the_hand.id}").set_value(upload).run()
+    assert shelf().find(in_the_hand.id).scored.photos == photos
+    [words] = [error.value for error in app.error if "again.jpg" in error.value]
+    assert "the same photo is here already" in words
+    assert app.session_state[f"settings-{in_the_hand.id}"].position == len(photos) - 1
+
+
 def test_every_new_photo_goes_on_the_bench_under_its_own_name(open_app, in_the_hand):
     photos = sorted((Path(__file__).resolve().parents[2] / "sample_data/linen/test/good").iterdir())
     names = ["一.jpg", "二.jpg", "a b.jpg", "a-b.jpg", "same.jpg", "same.jpg"]

@@ -84,6 +84,11 @@ def _add_all(product: TaughtProduct, settings: SessionSettings, photos: Sequence
             progress.progress(number / len(photos), f"Inspecting photo {number} of {len(photos)}")
         try:
             picture = read_photo()
+            if (position := product.position_of(picture.digest)) is not None:
+                settings.position = position
+                present = product.scored.photos[position].name
+                settings.problems.append(f"{name}: the same photo is here already, as {present}")
+                continue
             with shell.device_held(product.extractor.backbone.device):
                 added = shelf().add(product, picture)
             if added is None:  # closed since this run began
