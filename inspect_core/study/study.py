@@ -320,7 +320,8 @@ class FittedStudy(Study):
         if exact is None:
             views = [replace(view, selected_stops=(view.value(requested_live),)) for view in scored.views]
             crossing = CrossFitter(self.fitting)
-            crossing.views(ignore_progress)  # as when it was fitted: folds begin with what was chosen of all
+            if crossing.folds:
+                crossing.views(ignore_progress)  # as when it was fitted: folds go on from what was chosen of all
             rescored, _ = crossing.score(views, self.area, ignore_progress)
             exact = rescored.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas)
             self._exact.clear()

@@ -358,8 +358,8 @@ def _show_ending(job: Job) -> None:
     elif job.state is JobState.CANCELLED:
         ending = f"cancelled at {at}."
     else:
-        ending = f"failed at {at}: {textwrap.shorten(job.error, LONGEST_FAILURE, placeholder=' …')}"
-    st.caption(escape(f"{job.title}: {ending}"), help=escape(job.error) or None)
+        ending = f"failed at {at}: {escape(textwrap.shorten(job.error, LONGEST_FAILURE, placeholder=' …'))}"
+    st.caption(f"{escape(job.title)}: {ending}", help=escape(job.error) or None)
 
 
 def start_job_button(

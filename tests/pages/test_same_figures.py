@@ -98,7 +98,7 @@ def test_figures_are_equal_on_every_page_and_by_command(
     assert np.array_equal(drawn[-1].scores, scores)
     assert drawn[-1].limits == limits
 
-    monkeypatch.setattr(teaching_job, "expected", lambda *_: SimpleNamespace(seconds=1.0))
+    monkeypatch.setattr(teaching_job, "expected", lambda *_: ("", SimpleNamespace(seconds=1.0)))
     app = open_app("pages/compare.py")
     app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
     finish(press(app, "start-comparison"))
