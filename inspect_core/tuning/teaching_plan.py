@@ -84,12 +84,12 @@ class TeachingPlan:
         elif not order.setters or not shortlist.candidates:
             chosen_by, detectors = ALONE, (DEFAULT_METHOD,)
             reason = f"Too few photos to choose a detector by; {default} needs the fewest."
-        elif order.photos.validation:
-            chosen_by, detectors = BY_DEFECTS, tuple(shortlist.candidates)
         elif order.tolerances is not None and order.tolerances.turn and forecast_ms(TURNED, order.grid) <= order.budget:
             chosen_by, detectors = ALONE, (TURNED,)
             order = replace(order, parameters={**OF_TURNED, **order.parameters})
             reason = f"Detector: {title_of(TURNED)}.\nYour parts lie at any angle. {shortlist.sentence()}".strip()
+        elif order.photos.validation:
+            chosen_by, detectors = BY_DEFECTS, tuple(shortlist.candidates)
         else:
             chosen_by, detectors = BY_PLACE, shortlist.to_begin_with
         known = chosen_by in (NAMED, ALONE)
@@ -111,7 +111,7 @@ class TeachingPlan:
         match self.chosen_by:
             case "by defects":
                 defects = pluralise(len(self.study.split.validation), "known defect")
-                return f"The detector is chosen from {len(titles)}, by {defects}."
+                return f"The detector is chosen from {len(titles)} by {defects}."
             case "by place":
                 either = f"{', '.join(titles[:-1])} or {titles[-1]}" if titles[1:] else titles[0]
                 return f"The detector is chosen by how the parts lie: {either}."

@@ -60,9 +60,12 @@ def test_nothing_is_turned_without_copies_or_with_few_photos(tmp_path):
 
 def test_turned_parts_have_a_detector_with_larger_banks(tmp_path, backbone):
     order = ordered(photographed(tmp_path / "train" / "good", EVERY), product_check="off", align=NO_ALIGNMENT)
-    plan = TeachingPlan.from_order(with_turned_copies(order, ignore_progress), FeatureStore(tmp_path / "store"))
-    assert (plan.study.method, plan.order.parameters) == (TURNED, OF_TURNED)
-    assert "at any angle" in plan.sentence()
+    turned = with_turned_copies(order, ignore_progress)
+    with_defects = replace(turned, photos=replace(turned.photos, validation=turned.photos.train[:1]))
+    for other in (turned, with_defects):
+        plan = TeachingPlan.from_order(other, FeatureStore(tmp_path / "store"))
+        assert (plan.study.method, plan.order.parameters) == (TURNED, OF_TURNED)
+        assert "at any angle" in plan.sentence()
 
 
 def test_what_is_chosen_by_the_user_is_not_turned(tmp_path):
