@@ -114,8 +114,7 @@ ANYWHERE = "corp"
 nothing in common (MEASUREMENTS section 3).
 """
 TURNED, OF_TURNED = f"corp{JOIN}nearest{JOIN}fine", {"patches": 6000}
-"""The detector of parts that lie at any angle, which no place tells; parameters of its fit: banks have more to hold.
-"""
+"""The detector of parts that lie at any angle, which no place tells; parameters of its fit: banks have more to hold."""
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
 CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
 """For a new folder."""

@@ -84,7 +84,7 @@ class TeachingPlan:
         elif not order.setters or not shortlist.candidates:
             chosen_by, detectors = ALONE, (DEFAULT_METHOD,)
             reason = f"Too few photos to choose a detector by; {default} needs the fewest."
-        elif order.tolerances is not None and order.tolerances.turn and forecast_ms(TURNED, order.grid) <= order.budget:
+        elif _are_turned(order) and forecast_ms(TURNED, order.grid, OF_TURNED) <= order.budget:
             chosen_by, detectors = ALONE, (TURNED,)
             order = replace(order, parameters={**OF_TURNED, **order.parameters})
             reason = f"Detector: {title_of(TURNED)}.\nYour parts lie at any angle. {shortlist.sentence()}".strip()
@@ -108,13 +108,12 @@ class TeachingPlan:
     def sentence(self) -> str:
         """How the detector is chosen."""
         titles = [title_of(detector) for detector in self.detectors]
-        match self.chosen_by:
-            case "by defects":
-                defects = pluralise(len(self.study.split.validation), "known defect")
-                return f"The detector is chosen from {len(titles)} by {defects}."
-            case "by place":
-                either = f"{', '.join(titles[:-1])} or {titles[-1]}" if titles[1:] else titles[0]
-                return f"The detector is chosen by how the parts lie: {either}."
+        if self.chosen_by == BY_DEFECTS:
+            defects = pluralise(len(self.study.split.validation), "known defect")
+            return f"The detector is chosen from {len(titles)} by {defects}."
+        if self.chosen_by == BY_PLACE:
+            either = f"{', '.join(titles[:-1])} or {titles[-1]}" if titles[1:] else titles[0]
+            return f"The detector is chosen by how the parts lie: {either}."
         return self.reason or f"Detector: {', '.join(titles)}."
 
     def cost(self) -> TeachingCost:
@@ -140,6 +139,11 @@ class TeachingPlan:
         others = f"Compare tries all others on your photos. {self.shortlist.sentence()}"
         reason = f"Detector: {title_of(detector)}.\n{in_words(place)}{others}"
         return study.with_method(detector, *self.order.network(methods_of(detector))), reason.strip()
+
+
+def _are_turned(order: TeachingConfig) -> bool:
+    """Whether copies of its photos are turned."""
+    return order.tolerances is not None and order.tolerances.turn > 0
 
 
 def study_of(

@@ -14,6 +14,7 @@ from inspect_core.methods.registry import OF_TURNED, TURNED
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning.alignment_training import decide_alignment
+from inspect_core.tuning.shortlist import forecast_ms
 from inspect_core.tuning.teaching_plan import TeachingPlan
 from inspect_core.tuning.turned_copies import ANY_ANGLE, with_turned_copies
 
@@ -66,6 +67,16 @@ def test_turned_parts_have_a_detector_with_larger_banks(tmp_path, backbone):
         plan = TeachingPlan.from_order(other, FeatureStore(tmp_path / "store"))
         assert (plan.study.method, plan.order.parameters) == (TURNED, OF_TURNED)
         assert "at any angle" in plan.sentence()
+
+
+def test_banks_of_turned_parts_are_in_the_forecast(tmp_path, backbone):
+    """What a photo may take at most holds for the banks that are used, not for those of the defaults."""
+    order = ordered(photographed(tmp_path / "train" / "good", EVERY), product_check="off", align=NO_ALIGNMENT)
+    turned = with_turned_copies(order, ignore_progress)
+    default, used = (forecast_ms(TURNED, turned.grid, values) for values in ({}, OF_TURNED))
+    assert used > 1.5 * default
+    plan = TeachingPlan.from_order(replace(turned, budget=(default + used) / 2), FeatureStore(tmp_path / "store"))
+    assert TURNED not in plan.detectors
 
 
 def test_what_is_chosen_by_the_user_is_not_turned(tmp_path):
