@@ -18,17 +18,27 @@ MOST_POINTS = 200
 """Points of an outline."""
 STRICTEST = 100.0
 """How many times as strict as the rest an area can be."""
+Outline = tuple[tuple[float, float], ...]
+"""Corners (x, y) in shares of the width and height of a picture, 0 to 1."""
 _PARTS = 8  # bits of a pixel's fraction that OpenCV draws with
+
+
+def filled(outline: Outline, size: tuple[int, int]) -> np.ndarray:
+    """(height, width) bool: pixels of a picture of this size that an outline covers or touches."""
+    points = np.array(outline) * size[::-1] - 0.5
+    drawn = np.zeros(size, np.uint8)
+    cv2.fillPoly(drawn, [np.round(points * 2**_PARTS).astype(np.int32)], 1, shift=_PARTS)
+    return drawn > 0
 
 
 @dataclass(frozen=True)
 class InspectionArea:
-    """outline: corners (x, y) in shares of the width and height of the picture it was drawn on, 0 to 1; strictness:
-    factor of the map inside a stricter area (the limit divided by the area's own limit), 1 for the others.
+    """outline: on the picture that it was drawn on; strictness: factor of the map inside a stricter area (the limit
+    divided by the area's own limit), 1 for the others.
     """
 
     mode: Annotated[AreaMode, one_of(*MODES)]
-    outline: Annotated[tuple[tuple[float, float], ...], list_of(list_of(number(0, 1), least=2), least=3)]
+    outline: Annotated[Outline, list_of(list_of(number(0, 1), least=2), least=3)]
     strictness: Annotated[float, number(1, STRICTEST)] = 1.0
 
     def __post_init__(self) -> None:
@@ -43,10 +53,7 @@ class InspectionArea:
 
     def mask(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width) bool: pixels of a map of this size that it covers or touches."""
-        points = np.array(self.outline) * size[::-1] - 0.5
-        drawn = np.zeros(size, np.uint8)
-        cv2.fillPoly(drawn, [np.round(points * 2**_PARTS).astype(np.int32)], 1, shift=_PARTS)
-        return drawn > 0
+        return filled(self.outline, size)
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,8 @@ class Method(ABC):
     """Whether its errors, joined to those of others, count only where they exceed what good parts show."""
     is_offered: bool = True
     """Whether Teach offers it by itself."""
+    learns_from_defects: bool = False
+    """Whether it learns from known defects: it is joined to a fit, and no detector that is fitted names it."""
     ensemble_rank: int = 0
     """Its place among the methods whose maps are added, 0: none. The first is taught without a comparison; Teach joins
     the others to it."""

@@ -105,6 +105,8 @@ _JOINED = sorted(
 )
 DEFAULT_METHOD, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
+LEARNED_FROM_DEFECTS = next(name for name, method in METHODS.items() if method.learns_from_defects)
+"""The method that known defects teach, which is joined to any detector."""
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
 FIXED = f"{DEFAULT_METHOD}{JOIN}nearby{JOIN}shade"

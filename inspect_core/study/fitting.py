@@ -87,7 +87,7 @@ class StudyFitter:
         return FitPlan(
             tuple(self.methods[i] for i in numbers),
             tuple(numbers),
-            tuple(self._patches(len(samples) * photos_per_original(tolerances), i) for i in numbers),
+            tuple(self.patches(len(samples) * photos_per_original(tolerances), i) for i in numbers),
             tuple(None if column is None else column.to(extractor.backbone.device) for column in columns),
             tuple(self.parameters[i] for i in numbers),
             self.order.seed,
@@ -106,10 +106,11 @@ class StudyFitter:
 
     def patch_sampler(self, samples: Sequence[PhotoFile], count: int, view: int, report: Report) -> PatchSampler:
         """What drew `count` patches, or all, as one view sees them, evenly over the photos, by seed."""
-        fit = FitPlan.of_sample(view, self._patches(len(samples), view), count, self.order.seed)
+        fit = FitPlan.of_sample(view, self.patches(len(samples), view), count, self.order.seed)
         return self.gather(fit, samples, report)[0]
 
-    def _patches(self, photos: int, view: int) -> Patches:
+    def patches(self, photos: int, view: int) -> Patches:
+        """Those of so many photos as one view sees them."""
         _, height, width, channels = self.features.extractor.shapes[view]
         return Patches(photos, (height, width), channels)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inspect_core.datasets.dataset import PhotoFile
+from inspect_core.datasets.dataset import TEST, VALIDATION, PhotoFile
+from inspect_core.images.areas import Outline, filled
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_reader import ImageError, read_mask
 from inspect_core.images.placement import Placement
@@ -24,7 +25,9 @@ class ScoredPhoto:
     label: "good", a defect type, or "unknown"; subset: "calibration", "validation", "test", "added" or "relabelled";
     path: where its pixels are; mask: where its true mask is, if it has one; group: its lot, if known; split_group: its
     group in the split, None when it stands alone; depth: bit depth at which it is read; placement: how it is looked at,
-    None: as taken; original_label: label and subset before the engineer said otherwise, None: as it was taught.
+    None: as taken; original_label: label and subset before the engineer said otherwise, None: as it was taught; drawn:
+    outlines of its defect that the engineer drew on the photo as taken, in place of any other mask; drawn_in_test:
+    whether it was a test photo before.
     """
 
     name: str
@@ -39,6 +42,8 @@ class ScoredPhoto:
     depth: Depth | None = None
     placement: Placement | None = None
     original_label: tuple[str, str] | None = None
+    drawn: tuple[Outline, ...] = ()
+    drawn_in_test: bool = False
 
     def labelled(self, label: str) -> "ScoredPhoto":
         """The same photo as another label. It sets, chooses and judges nothing any more, unless only its defect
@@ -50,13 +55,29 @@ class ScoredPhoto:
         stays = part_was == ADDED or "good" not in (label, label_was)
         return replace(self, label=label, subset=part_was if stays else RELABELLED, original_label=was)
 
+    def with_drawing(self, outlines: tuple[Outline, ...]) -> "ScoredPhoto":
+        """The same photo with its defect drawn, none to take the drawing away. A test photo is one to choose by as long
+        as it has one: who drew it has seen its score.
+        """
+        part = TEST if self.drawn_in_test and self.subset == VALIDATION else self.subset
+        moves = bool(outlines) and part == TEST
+        return replace(self, drawn=outlines, subset=VALIDATION if moves else part, drawn_in_test=moves)
+
+    @property
+    def teaches(self) -> bool:
+        """Whether it is a known defect to learn from: kept to choose by, or drawn, and its place is known."""
+        return self.is_defect and bool(self.drawn or (self.mask is not None and self.subset == VALIDATION))
+
     @property
     def placed(self) -> Placement:
         return self.placement or Placement(self.size)
 
     def true_mask(self) -> np.ndarray | None:
         """(H, W) bool on its picture; None without one. Raises ImageError for one that cannot be read."""
-        return None if self.mask is None else self.placed.mask(read_mask(self.mask, self.placed.photo_size))
+        size = self.placed.photo_size
+        if self.drawn:
+            return self.placed.mask(np.any([filled(outline, size) for outline in self.drawn], axis=0))
+        return None if self.mask is None else self.placed.mask(read_mask(self.mask, size))
 
     def known_mask(self, size: tuple[int, int]) -> np.ndarray | None:
         """(height, width) bool, its true mask at the size of a map; None without one that can be read."""

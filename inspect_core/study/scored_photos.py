@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from inspect_core.images.areas import InspectionAreas
+from inspect_core.images.areas import InspectionAreas, Outline
 from inspect_core.images.placement import Placement
 from inspect_core.methods.fitted_method import FittedMethod, sweep_errors
 from inspect_core.scoring.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
@@ -162,7 +162,8 @@ class ScoredPhotos:
 
     def chosen_defects(self) -> np.ndarray:
         """(photos,) bool: the known defects kept to choose settings and limits by, which no figure counts."""
-        return self.of_subset("validation") & self.good_and_defect()[1]
+        drawn = np.array([bool(photo.drawn) for photo in self.photos], dtype=bool)
+        return (self.of_subset("validation") | drawn) & self.good_and_defect()[1]
 
     def with_unscored(self, photos: Iterable[UnscoredPhoto]) -> Self:
         """These, and the photos that have no score."""
@@ -190,6 +191,17 @@ class ScoredPhotos:
         order = np.asarray(positions, int)
         photos = tuple(self.photos[i] for i in positions)
         return self._with(photos=photos, stored=self.stored.reordered(order), _empty=self._empty[order], _scales={})
+
+    def drawn(self, outlines: Mapping[str, tuple[Outline, ...]]) -> Self:
+        """These with defects drawn, by content digest (`ScoredPhoto.with_drawing`); limits follow."""
+        photos = tuple(
+            photo.with_drawing(outlines[photo.digest]) if photo.digest in outlines else photo for photo in self.photos
+        )
+        return self._with(photos=photos)
+
+    def with_view(self, view: FittedMethod, errors: Sequence[np.ndarray]) -> Self:
+        """These photos under one more view, which has no live parameter, given the (h, w) float32 errors of each."""
+        return self._with(views=(*self.views, view), stored=self.stored.with_view(errors), _scales={})
 
     def of_views(self, positions: Sequence[int]) -> Self:
         """These photos under some of the views, by position."""

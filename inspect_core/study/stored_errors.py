@@ -87,6 +87,31 @@ class StoredErrors:
             repeat_rows=np.concatenate([self.repeat_rows, np.array(repeat_rows, int)]),
         )
 
+    def with_view(self, errors: Sequence[np.ndarray]) -> Self:
+        """These and those under one more view without a live parameter, (h, w) float32 of each photo, which are also
+        those of the same part photographed again.
+        """
+        count, *grid = self.blocks.shape
+        blocks = AppendOnlyArray((count + 1, *grid))
+
+        def copied(row: int, of_view: np.ndarray) -> int:
+            return blocks.append(np.concatenate([self.blocks.read(np.array([row]), 0, count)[0], of_view[None]]))
+
+        rows = [copied(row, of_view) for row, of_view in zip(self.rows.tolist(), errors, strict=True)]
+        repeat_rows = [
+            copied(row, of_view) if row >= 0 else row
+            for row, of_view in zip(self.repeat_rows.tolist(), errors, strict=True)
+        ]
+        stops, first = (*self.stops, (0,)), (*self.first, count)
+        return replace(
+            self,
+            blocks=blocks,
+            stops=stops,
+            first=first,
+            rows=np.array(rows, int),
+            repeat_rows=np.array(repeat_rows, int),
+        )
+
     def reordered(self, positions: np.ndarray) -> Self:
         """Those of some of the photos, by position, in this order."""
         return replace(self, rows=self.rows[positions], repeat_rows=self.repeat_rows[positions])

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,13 @@ from inspect_core.methods.fitted_method import (
 )
 from inspect_core.methods.method import Costs, Parameters
 from inspect_core.methods.patch_sampling import PatchSampler
-from inspect_core.methods.registry import DEFAULT_METHOD, methods_of, parameters_of
+from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, methods_of, parameters_of
 from inspect_core.recipe import Recipe
 from inspect_core.runtime.progress import Cancel, Report, ignore_progress, report_progress, stage
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.scoring.evidence import Evidence
 from inspect_core.study.fitting import CrossFitter, StudyFitter, Tried, Trying
+from inspect_core.study.known_defects import FEWEST, DefectLearner, KnownDefects, teaching
 from inspect_core.study.photo_evidence import evidence_of, reasons_of
 from inspect_core.study.photo_features import PhotoFeatures
 from inspect_core.study.recipe_builder import build_recipe
@@ -93,6 +94,8 @@ class Study:
         if not order.photos.train:
             raise ValueError("no good photos for training; add good photos")
         methods = methods_of(method) if isinstance(method, str) else method
+        if joined := [METHODS[name].title for name in methods if METHODS[name].learns_from_defects]:
+            raise ValueError(f"{joined[0]} is joined to a detector when known defects are drawn; leave it out")
         parameters = parameters_of(methods, order.parameters, order.tiles)
         nearest = published_with_nearest(backbone.name) if nearest is None else nearest
         grid = order.grid if order.tiles is None else order.tiles.grid
@@ -211,10 +214,11 @@ class Study:
 
         Raises ValueError for a parameter that determines the features (k), or one that the methods do not know.
         """
-        taps = [spec.taps for spec in self.extractor.looks]
+        extractor = self.fitting.features.extractor
+        taps = [spec.taps for spec in extractor.looks]
         values = {**self.order.parameters, **parameters}
-        other = self._like(self.extractor.backbone, self.method, taps, values)
-        if other.extractor.keys != self.extractor.keys:
+        other = self._like(extractor.backbone, self.method, taps, values)
+        if other.extractor.keys != extractor.keys:
             raise ValueError(f"parameters {dict(parameters)} need other features; make a new study of the photos")
         return other
 
@@ -264,7 +268,9 @@ class Study:
 
     def patch_sampler(self, count: int, cancelled: Cancel | None = None, *, view: int = 0) -> PatchSampler:
         """What drew those patches, which knows the photo of each, by its number among those to fit."""
-        return self.fitting.patch_sampler(self.split.train, count, view, partial(report_progress, None, cancelled))
+        fitted_view = self.fitting.features.extractor.keys.index(self.extractor.keys[view])
+        report = partial(report_progress, None, cancelled)
+        return self.fitting.patch_sampler(self.split.train, count, fitted_view, report)
 
     @property
     def depth(self) -> Depth | None:
@@ -285,11 +291,14 @@ class Study:
 @dataclass(frozen=True, eq=False)
 class FittedStudy(Study):
     """A study, and what its fit found. scored: the calibration, validation and test photos under the fitted methods;
-    tried: photos that were made for a trial, with their errors by view.
+    tried: photos that were made for a trial, with their errors by view; known_defects: what was learned from known
+    defects, None without enough of them; bare: this without the view that they gave, None where it has none.
     """
 
     scored: ScoredPhotos
     tried: Sequence[Tried]
+    known_defects: KnownDefects | None = None
+    bare: "FittedStudy | None" = None
     _exact: dict[tuple[tuple[str, int], ...], ScoredPhotos] = field(default_factory=dict)
     """The photos at the live values that were asked for last and are not among those stored."""
 
@@ -318,15 +327,53 @@ class FittedStudy(Study):
         moved = tuple(sorted(requested_live.items()))
         exact = self._exact.get(moved)  # another window may ask for other values meanwhile
         if exact is None:
-            views = [replace(view, selected_stops=(view.value(requested_live),)) for view in scored.views]
+            fitted_views = scored.views[: len(self.fitting.methods)]
+            views = [replace(view, selected_stops=(view.value(requested_live),)) for view in fitted_views]
             crossing = CrossFitter(self.fitting)
             if crossing.folds:
                 crossing.views(ignore_progress)  # as when it was fitted: folds go on from what was chosen of all
             rescored, _ = crossing.score(views, self.area, ignore_progress)
             exact = rescored.with_initial_live({**scored.live, **requested_live}).with_areas(scored.areas)
+            if self.known_defects is not None and self.bare is not None:
+                errors = [scored.errors(position)[-1][0] for position in range(len(scored.photos))]
+                exact = exact.with_view(self.known_defects.view, errors)
             self._exact.clear()
             self._exact[moved] = exact
         return exact
+
+    def with_known_defects(self, scored: ScoredPhotos) -> tuple["FittedStudy", ScoredPhotos]:
+        """This study and photos scored by it, both with the view that known defects among the photos teach, where that
+        helps (`KnownDefects.helps`), and without one where not. What was taught before is forgotten.
+
+        scored: those of this study as they are labelled and drawn by now, and others after them.
+        """
+        bare = self if self.bare is None else self.bare
+        bare = replace(bare, scored=bare.scored.drawn({photo.digest: photo.drawn for photo in scored.photos}))
+        plain = scored if self.bare is None else scored.of_views(range(len(bare.methods)))
+        is_published = any(view.is_uncalibrated for view in plain.views)
+        if is_published or len(teaching(plain)) < FEWEST or not plain.setters().any():
+            return replace(bare, known_defects=None), plain
+        known, joined = bare._defect_learner.learn(plain)
+        if not known.helps:
+            return replace(bare, known_defects=known), plain
+        extractor = replace(bare.extractor, looks=(*bare.extractor.looks, known.view.spec))
+        count = len(bare.photos)
+        learned = replace(
+            bare,
+            methods=(*bare.methods, known.view.method),
+            parameters=(*bare.parameters, {}),
+            extractor=extractor,
+            photo_features=replace(bare.photo_features, extractor=extractor),
+            scored=joined.reordered(range(count)).with_unscored(bare.scored.unscored),
+            known_defects=known,
+            bare=bare,
+            _exact={},
+        )
+        return learned, joined
+
+    @cached_property
+    def _defect_learner(self) -> DefectLearner:
+        return DefectLearner(self.fitting, self.features)
 
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) image scores in the order of `photos`: equal to the bit to those of `inspect`.

@@ -102,9 +102,11 @@ def _teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: 
             whole = seconds_with_product_check(study, expected)
             learned = expected.total / whole
             study = study.fit(stage(report, expected.extract / whole, learned), expected=expected)
+        study, _ = study.with_known_defects(study.scored)
         product_check, warnings = _learn_product(study, stage(report, learned, 1.0))
     skipped = tuple(f"{name} was skipped: {why}" for name, why in study.skipped)
-    notes = order.notes + skipped + alignment_notes(study) + study.remarks({})
+    known = () if study.known_defects is None else (study.known_defects.sentence(),)
+    notes = order.notes + skipped + alignment_notes(study) + study.remarks({}) + known
     order = replace(order, method=study.order.method, parameters=plan.order.parameters)
     return TeachingResult(order, study, reason, product_check, notes, warnings)
 

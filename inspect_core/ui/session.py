@@ -18,8 +18,8 @@ class SessionSettings:
     position: of the photo shown; framed_patch: framed on a photo, (position, (row, column)); added: ids of the files
     added; problems: why the last ones could not be added; preview: the current run; fit, fitted: of the product as the
     session last saw it, the number and the values of its refit parameters; refits_set: how often their sliders were set
-    by other than their moves; areas_stamp: of the last areas put in force; areas_problem: why the last drawing could
-    not be.
+    by other than their moves; drawing_stamps: by key of what is drawn on, of the last drawing put in force;
+    areas_problem: why the last one of areas could not be.
     """
 
     position: int
@@ -30,7 +30,7 @@ class SessionSettings:
     problems: list[str] = field(default_factory=list)
     preview: PreviewRun | None = None
     refits_set: int = 0
-    areas_stamp: float | None = None
+    drawing_stamps: dict[str, float] = field(default_factory=dict)
     areas_problem: str = ""
 
     def follow(self, product: TaughtProduct) -> None:

@@ -49,7 +49,7 @@ def product_from_study(
 
 
 def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: InspectionAreas | None) -> TaughtProduct:
-    """The product of a fit with what a user did before: photos added and labelled, areas drawn.
+    """The product of a fit with what a user did before: photos added and labelled, defects and areas drawn.
 
     photos: all that had a score. An added one that is gone, or in which the part is not located, is named in a note.
     """
@@ -68,7 +68,8 @@ def with_changes(product: TaughtProduct, photos: Sequence[ScoredPhoto], areas: I
             product = product.with_photo(placed, study.features(placed), thumbnail)
     labels = {photo.digest: photo.label for photo in photos if photo.original_label is not None}
     note = [f"Added before, and gone since or not located: {join_first_names(missing)}."] if missing else []
-    return replace(product.labelled(labels).with_areas(areas), notes=(*product.notes, *note))
+    product = product.labelled(labels).with_drawings({photo.digest: photo.drawn for photo in photos})
+    return replace(product.with_areas(areas), notes=(*product.notes, *note))
 
 
 def unscored_pictures(unscored: Sequence[UnscoredPhoto], alignment: Alignment | None) -> tuple[bytes, ...]:

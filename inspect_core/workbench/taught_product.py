@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from inspect_core.features.extraction import FeatureExtractor
-from inspect_core.images.areas import InspectionAreas
+from inspect_core.images.areas import InspectionAreas, Outline
 from inspect_core.images.depth import Depth
 from inspect_core.images.photo_quality import PhotoQuality, QualityRange, measure_quality
 from inspect_core.images.photo_reader import ImageError, read
@@ -388,6 +388,15 @@ class TaughtProduct:
     def with_areas(self, areas: InspectionAreas | None) -> "TaughtProduct":
         """The product inspected by these areas. Raises ValueError as `ScoredPhotos.with_areas`."""
         return replace(self, scored=self.scored.with_areas(areas))
+
+    def with_drawings(self, outlines: Mapping[str, tuple[Outline, ...]]) -> "TaughtProduct":
+        """The product with defects of some photos drawn, by content digest, and with what all known defects teach."""
+        scored = self.scored.drawn(outlines)
+        if scored.photos == self.scored.photos:
+            return self
+        study, scored = self.own_study.with_known_defects(scored)
+        memo = self._memo.of_another_fit(study)
+        return replace(self, study=study, scored=scored, extractor=study.extractor, fit=new_id(), _memo=memo)
 
     def position_of(self, digest: str) -> int | None:
         """The position of the photo with this content on the bench; None when it is not there."""

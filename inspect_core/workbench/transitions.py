@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from inspect_core.images.areas import Outline
 from inspect_core.recipe import Recipe
 from inspect_core.scoring.anomaly_map import AREA, largest_area
 from inspect_core.study.study import FittedStudy
@@ -31,6 +32,18 @@ def moved(product: TaughtProduct, values: Mapping[str, int]) -> TaughtProduct:
 def limited(product: TaughtProduct, limits: Limits) -> TaughtProduct:
     """Limits set by hand; the suggested ones go on to follow what is moved."""
     return replace(product, limits_by_hand=None if limits == product.suggested_limits(product.live) else limits)
+
+
+def drawn(product: TaughtProduct, digest: str, outlines: tuple[Outline, ...]) -> TaughtProduct:
+    """The defect of a photo drawn, by content digest, and what known defects teach learned again; limits set by hand
+    keep their ratio to the suggested.
+    """
+    new = product.with_drawings({digest: outlines})
+    limits, live = product.limits_by_hand, product.live
+    if limits is not None and new is not product:
+        ceilings = product.scored.ceiling(**live), new.scored.ceiling(**live)
+        limits = limits.carried(product.suggested_limits(live), new.suggested_limits(live), ceilings)
+    return replace(new, limits_by_hand=limits)
 
 
 def checking(product: TaughtProduct, mode: str) -> TaughtProduct:

@@ -15,11 +15,11 @@ from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import format_upper_bound, limit_for_overkill
 from inspect_core.scoring.verdict_rule import Flags
 from inspect_core.ui.bench import bench
-from inspect_core.ui.inspect import areas_panel
+from inspect_core.ui.inspect import outline_editor
 from inspect_core.verdict import Limits, Reason
 
 FOLDER = bench.FRONTEND
-AREAS = Path(areas_panel.__file__).with_name("areas")
+OUTLINES = Path(outline_editor.__file__).with_name("outlines")
 SOURCE = "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("judging", "map", "scale"))
 
 
@@ -264,20 +264,21 @@ def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
 
     stubs = "const known = []; Drawing.prototype.receive = function () { known.push(this); };"
     same = "return known[0] === known[1];"
-    assert answer([AREAS / "areas.js"], stubs, twice + same, page_of(AREAS, "areas.html"))
+    assert answer([OUTLINES / "outlines.js"], stubs, twice + same, page_of(OUTLINES, "outlines.html"))
     page.close()
 
 
 def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
     page = browsing.new_page()
-    page.set_content(f'<div id="host">{(AREAS / "areas.html").read_text(encoding="utf-8")}</div>')
-    source = (AREAS / "areas.js").read_text(encoding="utf-8").replace("export default ", "")
+    page.set_content(f'<div id="host">{(OUTLINES / "outlines.html").read_text(encoding="utf-8")}</div>')
+    source = (OUTLINES / "outlines.js").read_text(encoding="utf-8").replace("export default ", "")
     outline = [[0.9, 0.0], [1.0, 0.0], [1.0, 0.1], [0.9, 0.1]]
     areas = [{"mode": "stricter", "outline": outline, "strictness": 2}]
     sent = page.evaluate(
         f"""async (offer) => {{ {source}
         const host = document.getElementById("host");
-        const data = {{ photo: "data:,", size: [8, 8], areas: {json.dumps(areas)}, name: "a", offer }};
+        const modes = {{ ignore: "Ignore here", stricter: "Stricter here" }};
+        const data = {{ photo: "data:,", size: [8, 8], areas: {json.dumps(areas)}, name: "a", modes, offer }};
         const seen = () => [host.querySelectorAll(".proposed").length, host.querySelector(".offer").hidden];
         const steps = [];
         const told = new Promise((done) => {{
@@ -291,7 +292,7 @@ def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
         }});
         return {{ ...(await told), steps }};
         }}""",
-        {"words": "5 of 6 <light> up", "outlines": [outline, outline]},
+        {"words": "5 of 6 <light> up", "button": "Ignore", "mode": "ignore", "outlines": [outline, outline]},
     )
     assert sent["steps"] == [[0, True], [2, False], [0, True]]
     assert (sent["name"], sent["areas"]) == (

@@ -6,9 +6,12 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
+import torch
 
+from inspect_core.detectors.defect_direction import DefectDirection
 from inspect_core.features import onnx_graph
 from inspect_core.images.photo_reader import read
+from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import METHODS, methods_of
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import calibration_table, golden_images, recipe_package, recorded_photos
@@ -20,6 +23,7 @@ from inspect_core.recipe_io.recipe_file import files_of, load, save, write
 from inspect_core.runner import Runner
 from inspect_core.runtime.graph import session_of
 from inspect_core.runtime.wording import escape_line
+from inspect_core.scoring.local_scale import LocalScale
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"
@@ -37,7 +41,23 @@ def exported(recipe, path):
 
 
 def test_every_method_is_compared():
-    assert {name for detector in DETECTORS for name in methods_of(detector)} == set(METHODS)
+    learned = {name for name, method in METHODS.items() if method.learns_from_defects}
+    assert {name for detector in DETECTORS for name in methods_of(detector)} == set(METHODS) - learned
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_what_known_defects_taught_runs_on_the_line(small_recipe, tmp_path):
+    recipe = small_recipe("mahalanobis")
+    view = recipe.views[0]
+    width = view.detector.projection.shape[1]
+    rng = np.random.default_rng(0)
+    direction = DefectDirection(*(torch.from_numpy(rng.normal(size=width).astype(np.float32)) for _ in range(2)))
+    flat = np.ones(recipe.grid, np.float32)
+    scale = LocalScale(0 * flat, flat, 0.0, 1.0, tolerated=0.5)
+    known = FittedMethod("discriminant", direction, view.spec, {0: scale})
+    parity = exported(save(replace(recipe, views=(view, known)), tmp_path / "recipe"), tmp_path / "line.zip")
+    assert (parity.flips, parity.left_out) == (0, ())
+    assert parity.largest_difference <= parity.allowed
 
 
 @pytest.mark.usefixtures("unhurried")

@@ -1,52 +1,38 @@
 """Areas on Inspect: drawn on the part in the browser, checked and put into force here."""
 
-from pathlib import Path
-
 import numpy as np
 import streamlit as st
 
 from inspect_core.images.areas import InspectionAreas
-from inspect_core.images.boxes import downscale
-from inspect_core.line.html_page import data_url
 from inspect_core.runtime.json_record import from_table, to_table
 from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.hot_spot import bright_place
 from inspect_core.scoring.verdict_rule import ACCEPTED
 from inspect_core.ui import shell
-from inspect_core.ui.bench import pixels as bytes_of
-from inspect_core.ui.bench.bench import MALFORMED, NEVER, ignore_callback, stamp_of
+from inspect_core.ui.bench.bench import MALFORMED
 from inspect_core.ui.bench.bench_state import BenchState
+from inspect_core.ui.inspect import outline_editor
 from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.ui.session import SessionSettings, settings_of
 from inspect_core.workbench.shelf import shelf
 from inspect_core.workbench.taught_product import TaughtProduct
 
-SIDE = 1024
-"""Pixels of the longer side of the picture that is drawn on."""
+MODES = {"inspect": "Inspect only here", "ignore": "Ignore here", "stricter": "Stricter here"}
 FEWEST = 6
 """Fewest good parts that are looked at for a place at which they light up."""
 MOST = 10
 """Most of them."""
-_FRONTEND = Path(__file__).with_name("areas")
-_DRAWING = st.components.v2.component(
-    "loupe_areas",
-    html=(_FRONTEND / "areas.html").read_text(encoding="utf-8"),
-    css=(_FRONTEND / "areas.css").read_text(encoding="utf-8"),
-    js=(_FRONTEND / "areas.js").read_text(encoding="utf-8"),
-)
 
 
 def take(product: TaughtProduct, settings: SessionSettings) -> TaughtProduct:
     """The product with the last drawing in force; for invalid areas a message, and the drawing stays."""
-    drawn = (st.session_state.get(_key(product)) or {}).get("areas") or {}
-    if stamp_of(drawn) in (NEVER, settings.areas_stamp):
+    rows = outline_editor.drawn_since(_key(product), settings)
+    if rows is None:
         return product
-    settings.areas_stamp = stamp_of(drawn)
     settings.areas_problem = ""
     scored, alignment = product.scored, product.extractor.alignment
     reference = alignment.digest if alignment else ""
     try:
-        rows = drawn["areas"]
         areas = from_table(InspectionAreas, {"areas": rows, "reference": reference}) if rows else None
         if areas is not None:
             areas.check(scored.size, alignment, least=product.live[AREA])
@@ -80,23 +66,13 @@ def show(photo: ShownPhoto) -> None:
         st.caption(f"Limit inspection to certain areas, ignore areas, or apply a stricter limit. {moves}")
         if problem := settings_of(product).areas_problem:
             st.error(shell.escape(problem), icon=":material/error:")
-        file, size = bytes_of.photo_file(downscale(photo.pixels, SIDE))
-        _DRAWING(
-            key=_key(product),
-            data={
-                "photo": data_url(file, "png"),
-                "size": size,
-                "areas": [] if areas is None else to_table(areas)["areas"],
-                "in_force": settings_of(product).areas_stamp,
-                "name": product.scored.photos[photo.position].name,
-                "offer": offer,
-            },
-            on_areas_change=ignore_callback,
-        )
+        name = product.scored.photos[photo.position].name
+        rows = [] if areas is None else to_table(areas)["areas"]
+        outline_editor.show(_key(product), photo.pixels, name, MODES, rows, offer)
 
 
 def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
-    """{words, outlines} of the place at which the good parts above the review limit, or nearest to it, light up."""
+    """The offer to ignore the place at which the good parts above the review limit, or nearest to it, light up."""
     scored = product.scored
     good = np.flatnonzero(scored.good_and_defect()[0])
     highest = good[np.argsort(-drawn.scores[good], kind="stable")]
@@ -111,7 +87,8 @@ def _bright_place(product: TaughtProduct, drawn: BenchState) -> dict | None:
         f"{place.peak_count} of the {len(highest)} highest-scoring good parts peak {location}. Ignoring this area "
         f"lowers their scores by {place.score_drop:.0%}, but defects there would be missed."
     )
-    return {"words": words, "outlines": [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in place.boxes]}
+    outlines = [((x0, y0), (x1, y0), (x1, y1), (x0, y1)) for x0, y0, x1, y1 in place.boxes]
+    return outline_editor.offer_of(words, "Ignore this area", "ignore", outlines)
 
 
 def _key(product: TaughtProduct) -> str:

@@ -21,6 +21,7 @@ from inspect_core.ui.inspect import (
     alignment_panel,
     areas_panel,
     bench_states,
+    defect_drawing_panel,
     known_cases_panel,
     limit_advice,
     live_parameters,
@@ -59,6 +60,7 @@ def bench_with_parameters(product: TaughtProduct) -> None:
     settings = settings_of(product)
     product = apply_bench_input(product, settings)
     product = areas_panel.take(product, settings)
+    product = defect_drawing_panel.take(product, settings, settings.position)
     busy = shell.active_job() is not None
     head = st.container(horizontal=True, vertical_alignment="center", key="inspect")
     with head:
@@ -305,6 +307,7 @@ PANELS = (
     BenchPanel(forecast, needs_model=False),
     BenchPanel(repeatability),
     BenchPanel(retaught),
+    BenchPanel(defect_drawing_panel.show, needs_photo=True),
     BenchPanel(limit_advice.from_known_defects),
     BenchPanel(show_choice),
     BenchPanel(each_view),

@@ -1,14 +1,13 @@
-/** Areas on a part: drawn and changed by mouse, touch or keys; Python hears of a change when the hand lets go. */
+/** Outlines on a part: drawn and changed by mouse, touch or keys; Python hears of a change when the hand lets go. */
 
 const SVG = "http://www.w3.org/2000/svg";
-const MODES = { inspect: "Inspect only here", ignore: "Ignore here", stricter: "Stricter here" };
 const STEP = 0.01;
 const COARSE_STEP = 0.05;
 const RADIUS = 0.011; // of a corner, in shares of the width
 const TAP = 5; // pixels that a finger moves in a tap
 const DRAWING =
   "Drag a box, or click corners and close on the first one. Keys: arrows move, space places a corner, Enter finishes, Esc cancels.";
-const CHANGING = "Drag an area or a corner. Keys: Tab selects, arrows move, Delete removes.";
+const CHANGING = "Drag an outline or a corner. Keys: Tab selects, arrows move, Delete removes.";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 const drawings = new WeakMap();
@@ -43,7 +42,9 @@ function corners([[left, top], [right, bottom]]) {
 class Drawing {
   constructor(root) {
     const find = (selector) => root.querySelector(selector);
-    this.root = find(".areas");
+    this.root = find(".outlines");
+    this.tools = find(".tools");
+    this.modes = {};
     this.svg = find("svg");
     this.image = find("img");
     this.hint = find(".hint");
@@ -52,9 +53,6 @@ class Drawing {
     find(".offer button").addEventListener("click", () => this.takeOffer());
     this.areas = [];
     this.mode = null;
-    for (const button of root.querySelectorAll(".tools button")) {
-      button.addEventListener("click", () => this.begin(this.mode === button.dataset.mode ? null : button.dataset.mode));
-    }
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
     for (const type of ["pointerup", "pointercancel"]) this.svg.addEventListener(type, (event) => this.release(event));
@@ -67,17 +65,35 @@ class Drawing {
     this.send = send;
     if (this.image.src !== data.photo) this.image.src = data.photo;
     this.image.alt = `The part on ${data.name}`;
+    this.showTools(data.modes);
     this.size = data.size;
     if (this.stamp === undefined) this.areas = data.areas;
     this.offer = data.offer;
     this.offering.querySelector("span").textContent = this.offer?.words ?? "";
+    this.offering.querySelector("button").textContent = this.offer?.button ?? "";
     this.draw();
   }
 
-  /** The proposed outlines become areas to ignore, which can then be changed like any other. */
-  takeOffer() {
-    this.areas = [...this.areas, ...this.offer.outlines.map((outline) => ({ mode: "ignore", outline, strictness: 1 }))];
-    this.offer = null;
+  /** A button for each mode, in words. */
+  showTools(modes) {
+    if (JSON.stringify(modes) === JSON.stringify(this.modes)) return;
+    this.modes = modes;
+    const buttons = Object.entries(modes).map(([mode, words]) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+      button.dataset.mode = mode;
+      button.setAttribute("aria-pressed", "false");
+      button.addEventListener("click", () => this.begin(this.mode === mode ? null : mode));
+      return button;
+    });
+    this.tools.replaceChildren(...buttons);
+  }
+
+  /** The proposed outlines, or one of them, become drawn ones, which can then be changed like any other. */
+  takeOffer(taken = this.offer.outlines) {
+    const drawn = taken.map((outline) => ({ mode: this.offer.mode, outline, strictness: 1 }));
+    this.areas = [...this.areas, ...drawn];
+    const left = this.offer.outlines.filter((outline) => !taken.includes(outline));
+    this.offer = left.length ? { ...this.offer, outlines: left } : null;
     this.sendAreas();
     this.draw();
   }
@@ -88,7 +104,7 @@ class Drawing {
     this.draft = mode ? [] : null;
     this.cursor = null;
     this.root.classList.toggle("drawing", mode !== null);
-    for (const button of this.root.querySelectorAll(".tools button")) {
+    for (const button of this.tools.children) {
       button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
     }
     this.hint.textContent = mode ? DRAWING : CHANGING;
@@ -110,8 +126,9 @@ class Drawing {
   press(event) {
     if (event.button !== 0) return;
     event.preventDefault();
+    const { area, corner, proposed } = event.target.dataset;
+    if (proposed !== undefined) return this.takeOffer([this.offer.outlines[proposed]]);
     this.svg.setPointerCapture(event.pointerId);
-    const { area, corner } = event.target.dataset;
     this.grip = { from: this.at(event), area, corner };
     if (area !== undefined) {
       this.grip.outline = this.areas[area].outline;
@@ -168,9 +185,12 @@ class Drawing {
   }
 
   key(event) {
-    const { area, corner } = event.target.dataset;
+    const { area, corner, proposed } = event.target.dataset;
     const by = keyMove(event);
-    if (this.mode) this.drawByKey(event, by);
+    if (proposed !== undefined && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      this.takeOffer([this.offer.outlines[proposed]]);
+    } else if (this.mode) this.drawByKey(event, by);
     else if (area !== undefined) this.changeByKey(event, Number(area), corner, by);
   }
 
@@ -235,7 +255,12 @@ class Drawing {
     const outline = this.box ? [...corners(this.box), this.box[0]] : (this.draft ?? []);
     const path = [...outline, ...(this.cursor && outline.length ? [this.cursor] : [])];
     const proposed = this.offer?.outlines ?? [];
-    shapes.unshift(...proposed.map((own) => this.element("polygon", { class: "proposed", points: own.join(" ") })));
+    shapes.unshift(
+      ...proposed.map((own, i) => {
+        const words = { role: "button", tabindex: 0, "aria-label": `${this.offer.button}: ${i + 1}` };
+        return this.element("polygon", { class: "proposed", points: own.join(" "), ...words }, { proposed: i });
+      }),
+    );
     this.offering.hidden = proposed.length === 0;
     if (path.length) shapes.push(this.element("polyline", { class: "draft", points: path.join(" ") }));
     const marks = this.cursor ? [this.cursor] : (this.draft ?? []).slice(0, 1);
@@ -249,7 +274,7 @@ class Drawing {
   }
 
   shape({ mode, outline }, i) {
-    const name = `${MODES[mode]}, area ${i + 1}`;
+    const name = `${this.modes[mode]}, outline ${i + 1}`;
     const ratio = this.size ? this.size[1] / this.size[0] : 1;
     const shape = { class: "shape", points: outline.join(" "), tabindex: 0, role: "button", "aria-label": name };
     const handles = outline.map(([x, y], corner) => {
@@ -269,7 +294,7 @@ class Drawing {
 
   row({ mode, strictness }, i) {
     const row = document.createElement("li");
-    row.append(`${i + 1}. ${MODES[mode]}`);
+    row.append(`${i + 1}. ${this.modes[mode]}`);
     if (mode === "stricter") {
       const label = document.createElement("label");
       const box = document.createElement("input");
@@ -290,7 +315,7 @@ class Drawing {
 }
 
 export default function mount({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector(".areas"); // the parent may be given a new one
+  const root = parentElement.querySelector(".outlines"); // the parent may be given a new one
   let drawing = drawings.get(root);
   if (!drawing) {
     drawing = new Drawing(parentElement);
