@@ -115,6 +115,8 @@ ANYWHERE = "corp"
 """Preferred for parts that show much the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).
 """
+IN_TILES = (DEFAULT_METHOD, ANYWHERE)
+"""The detectors of large photos in tiles, by how parts lie; more than one would take too much memory."""
 TURNED, OF_TURNED = f"corp{JOIN}nearest{JOIN}fine", {"patches": 6000}
 """The detector of parts that lie at any angle, which no place tells; parameters of its fit: banks have more to hold."""
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]

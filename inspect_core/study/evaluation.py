@@ -1,5 +1,6 @@
 """How well a fitted detector tells good from defect on photos whose truth is known."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -154,6 +155,7 @@ def forecast_sentence(
     if tested:
         sentence += " The test photos score higher: they were taken otherwise, or the other good photos are too few."
     sentence = f"Expected among the next 100 good parts: {', '.join(expected)}. {sentence}"
+    sentence += f" They count to {math.ceil(100 / (len(known_good) + 1))} in 100; what is rarer is estimated."
     return " ".join(filter(None, (sentence, most_promised(count, photos=len(setters)))))
 
 

@@ -124,6 +124,10 @@ class TeachingConfig:
         size = size or input_size([sample.size for sample in photos.train])
         return cls(product, photos, size=size, grid=grid or grid_of(size), tiles=tiles, **choices)
 
+    def untiled(self) -> Self:
+        """This order for photos that are squashed to the network's input."""
+        return replace(self, tiles=None, grid=grid_of(self.size), areas=None, area=None)
+
     @property
     def setters(self) -> list[PhotoFile]:
         """The good photos that set limits, fold after fold; none where there are too few."""

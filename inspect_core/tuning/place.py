@@ -51,10 +51,10 @@ def place_of(study: Study) -> float | None:
 
 
 def preferred(place: float | None, candidates: Collection[str]) -> str:
-    """The detector to begin with, of these: by how fixed places are, the first where neither takes part."""
-    detectors = (LOOSE, FIXED)
+    """The detector to begin with, of these: by how fixed places are, the first where none of them takes part."""
+    detectors = (LOOSE, FIXED) if place is None else (LOOSE, FIXED, ANYWHERE)
     if place is not None and not SCATTERED < place < PLACED:
-        detectors = (FIXED, LOOSE) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
+        detectors = (FIXED, LOOSE, DEFAULT_METHOD) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
     return next((name for name in detectors if name in candidates), next(iter(candidates)))
 
 

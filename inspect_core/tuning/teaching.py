@@ -93,10 +93,12 @@ def _teach(order: TeachingConfig, store: FeatureStore, report: Report, workers: 
     with device_lock(study.extractor.backbone.device):
         learned = 0.0
         if not isinstance(study, FittedStudy):
+            if plan.chosen_by == BY_PLACE and order.tiles is not None:
+                study, reason = plan.chosen_by_place(study)
             expected = study.expected()
             read = expected.extract / seconds_with_product_check(study, expected)
             study.extract(stage(report, 0.0, read), embed=study.order.product_check != OFF)
-            if plan.chosen_by == BY_PLACE:
+            if plan.chosen_by == BY_PLACE and order.tiles is None:
                 study, reason = plan.chosen_by_place(study)
                 expected = study.expected()
             whole = seconds_with_product_check(study, expected)

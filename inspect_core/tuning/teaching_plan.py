@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspect_core.features.store import FeatureStore
-from inspect_core.methods.registry import DEFAULT_METHOD, METHODS, OF_TURNED, TURNED, methods_in, methods_of, title_of
+from inspect_core.methods.registry import (
+    DEFAULT_METHOD,
+    IN_TILES,
+    METHODS,
+    OF_TURNED,
+    TURNED,
+    methods_in,
+    methods_of,
+    title_of,
+)
 from inspect_core.runtime.wording import duration, pluralise
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
@@ -79,8 +88,7 @@ class TeachingPlan:
         if order.method is not None:
             chosen_by, detectors = NAMED, (order.method,)
         elif order.tiles is not None:
-            chosen_by, detectors = ALONE, (DEFAULT_METHOD,)
-            reason = f"Large photos in tiles use the detector {default}."
+            chosen_by, detectors = BY_PLACE, IN_TILES
         elif not order.setters or not shortlist.candidates:
             chosen_by, detectors = ALONE, (DEFAULT_METHOD,)
             reason = f"Too few photos to choose a detector by; {default} needs the fewest."
@@ -92,7 +100,7 @@ class TeachingPlan:
             chosen_by, detectors = BY_DEFECTS, tuple(shortlist.candidates)
         else:
             chosen_by, detectors = BY_PLACE, shortlist.to_begin_with
-        known = chosen_by in (NAMED, ALONE)
+        known = chosen_by in (NAMED, ALONE) or order.tiles is not None
         study = study_of(order, detectors[0] if known else methods_in(detectors), store, workers)
         return cls(order, study, detectors, chosen_by, reason, shortlist)
 
@@ -133,8 +141,11 @@ class TeachingPlan:
         return TeachingCost(seconds, memory, disk, engine, study.store.would_fit(disk))
 
     def chosen_by_place(self, study: Study) -> tuple[Study, str]:
-        """The unfitted study of the detector that suits how the parts of its extracted photos lie, and why."""
-        place = place_of(study) if len(self.detectors) > 1 else None
+        """The unfitted study of the detector that suits how the parts of its extracted photos lie, and why; with tiles
+        the photos as a whole tell.
+        """
+        whole = study if self.order.tiles is None else study_of(self.order.untiled(), DEFAULT_METHOD, study.store)
+        place = place_of(whole) if len(self.detectors) > 1 else None
         detector = preferred(place, self.detectors)
         others = f"Compare tries all others on your photos. {self.shortlist.sentence()}"
         reason = f"Detector: {title_of(detector)}.\n{in_words(place)}{others}"

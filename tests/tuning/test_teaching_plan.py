@@ -114,7 +114,7 @@ def test_a_plan_says_what_comes_into_question(product, tmp_path):
     tiles = TilePlan((512, 512), (128, 128), 64, 32)
     few = replace(order.photos, train=order.photos.train[:2])
     for other, chosen_by, words in (
-        (replace(order, tiles=tiles, size=(128, 128), parameters={"k": 8}), ALONE, "Large photos in tiles"),
+        (replace(order, tiles=tiles, size=(128, 128), parameters={"k": 8}), BY_PLACE, "The detector is chosen by"),
         (replace(order, method="mahalanobis"), NAMED, "Detector: By location."),
         (replace(order, photos=few), ALONE, "Too few photos"),
     ):

@@ -22,6 +22,7 @@ from inspect_core.ui.inspect import (
     areas_panel,
     bench_states,
     defect_drawing_panel,
+    escape_panel,
     known_cases_panel,
     limit_advice,
     live_parameters,
@@ -306,6 +307,7 @@ def least_confidence(shown: ShownPhoto) -> None:
 PANELS = (
     BenchPanel(forecast, needs_model=False),
     BenchPanel(repeatability),
+    BenchPanel(escape_panel.show),
     BenchPanel(retaught),
     BenchPanel(defect_drawing_panel.show, needs_photo=True),
     BenchPanel(limit_advice.from_known_defects),

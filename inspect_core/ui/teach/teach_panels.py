@@ -24,7 +24,6 @@ from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
 from inspect_core.study.evaluation import most_promised
 from inspect_core.study.teaching_config import NO_ALIGNMENT, ORDER_OPTIONS, TeachingConfig
-from inspect_core.tuning import few_photos
 from inspect_core.tuning.alignment_training import WITHOUT_ALIGNMENT
 from inspect_core.tuning.shortlist import Shortlist
 from inspect_core.ui import contact_sheet, data_table, label_question, shell, teaching_job, weights_panel
@@ -310,7 +309,6 @@ def show_plan(order: TeachingConfig) -> None:
     chosen, cost = plan
     st.caption(shell.escape(chosen))
     st.caption(shell.escape(cost.sentence()))
-    st.caption(shell.escape(few_photos.sentence(len(order.photos.train))))
     groups = {order.photos.groups.get(sample.name, sample.name) for sample in order.setters}
     if limited := most_promised(len(groups), photos=len(order.setters)):
         st.caption(shell.escape(limited))
