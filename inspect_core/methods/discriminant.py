@@ -8,7 +8,7 @@ from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import identity_map
 from inspect_core.detectors.defect_direction import DefectDirection, fit
 from inspect_core.methods.graphs import Graph, constant
-from inspect_core.methods.method import Costs, Method, Parameters, Patches, Tell, Workload
+from inspect_core.methods.method import PUBLISHED, Costs, Method, Parameters, Patches, Tell, Workload
 
 
 class KnownDefectsMethod(Method):
@@ -21,6 +21,7 @@ class KnownDefectsMethod(Method):
     rank = 12
     defaults = {}
     detector_class = DefectDirection
+    published = PUBLISHED | {"grid": (32, 32)}
     has_one_scale = True
     counts_excess = True
     is_offered = False

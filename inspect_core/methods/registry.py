@@ -100,6 +100,11 @@ def title_of(detector: str, *, as_published: bool = False) -> str:
     return f"{titles} (as published)" if as_published else titles
 
 
+def fitted_detector(detector: str) -> str:
+    """The methods of a detector that are fitted, without what known defects taught."""
+    return JOIN.join(name for name in methods_of(detector) if name != LEARNED_FROM_DEFECTS)
+
+
 _JOINED = sorted(
     (name for name in METHODS if METHODS[name].ensemble_rank), key=lambda name: METHODS[name].ensemble_rank
 )
@@ -115,8 +120,8 @@ ANYWHERE = "corp"
 """Preferred for parts that show much the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).
 """
-IN_TILES = (DEFAULT_METHOD, ANYWHERE)
-"""The detectors of large photos in tiles, by how parts lie; more than one would take too much memory."""
+IN_TILES = (DEFAULT_METHOD, "nearest", ANYWHERE)
+"""The detectors of large photos in tiles, from fixed places to none in common; two together take too much memory."""
 TURNED, OF_TURNED = f"corp{JOIN}nearest{JOIN}fine", {"patches": 6000}
 """The detector of parts that lie at any angle, which no place tells; parameters of its fit: banks have more to hold."""
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]

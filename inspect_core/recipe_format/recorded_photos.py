@@ -8,6 +8,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from inspect_core.datasets.dataset import CALIBRATION, GOOD, SUBSETS, TEST
+from inspect_core.images.areas import Outline
 from inspect_core.runtime.json_record import (
     ANY,
     FINITE,
@@ -63,13 +64,16 @@ class CalibrationPhoto:
 
 @dataclass(frozen=True)
 class TeachingPhoto:
-    """A photo of one of SUBSETS; group: its own in the split, "" when alone."""
+    """A photo of one of SUBSETS; group: its own in the split, "" when alone; drawn: outlines of its defect, as of a
+    `ScoredPhoto`.
+    """
 
     name: str
     digest: str
     label: str
     subset: Annotated[str, one_of(*SUBSETS)]
     group: str = ""
+    drawn: Annotated[tuple[Outline, ...], list_of(list_of(list_of(number(0, 1), least=2), least=3))] = ()
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,15 @@ from inspect_core.detectors.defect_direction import DefectDirection
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import LEARNED_FROM_DEFECTS
 from inspect_core.runtime.progress import ignore_progress
+from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.limits import DEFAULT_REVIEW, limits_from_good
 from inspect_core.scoring.ranking import auroc
-from inspect_core.scoring.verdict_rule import ACCEPTED, rank
+from inspect_core.scoring.verdict_rule import ACCEPTED
 from inspect_core.study.fitting import StudyFitter
 from inspect_core.study.scored_photo import ScoredPhoto
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.study.statistics_gathering import FitPlan, Gathered
+from inspect_core.verdict import Limits
 
 FEWEST = 5
 """Known defects from which on a view is learned."""
@@ -158,8 +160,8 @@ def _separation(scored: ScoredPhotos) -> Separation:
     """Of the photos that teach, at the limits that the good photos alone suggest."""
     scores, setters = scored.scores(), scored.setters()
     teaches = np.isin([photo.digest for photo in scored.photos], [photo.digest for photo, _ in teaching(scored)])
-    review, reject = limits_from_good(scores[setters], ceiling=scored.ceiling())
-    above = rank(scores, review, reject) > ACCEPTED
+    evidence = Evidence(scores=scores, good=setters, defect=teaches)
+    above = evidence.ranks(Limits(*limits_from_good(scores[setters], ceiling=scored.ceiling()))) > ACCEPTED
     both = setters | teaches
     above_good = auroc(scores[both], teaches[both])
     return Separation(int((above & teaches).sum()), above_good, int((above & setters).sum()), int(setters.sum()))

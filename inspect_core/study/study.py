@@ -411,10 +411,11 @@ class FittedStudy(Study):
         live = self.live | {name: chosen.pop(name) for name in self.live if name in chosen}
         scored = self.at(live).with_areas(areas)
         digests = self.photo_features.digests((*self.split.train, *self.order.scored))
+        drawn = {photo.name: photo.drawn for photo in self.photos if photo.drawn}
         foreign = self.foreign(chosen.get("product_check")) if foreign is None else foreign
         chosen |= {
             "quality": self.quality,
-            "teaching": self.order.record(digests, chosen_taps(self.methods, self.extractor)),
+            "teaching": self.order.record(digests, chosen_taps(self.methods, self.extractor), drawn),
             "reasons": reasons_of(scored, live[AREA], self.differ(photo.name for photo in scored.photos), foreign),
         }
         return build_recipe(self.order, self.extractor, self.scored, scored, live, limits, **chosen)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from inspect_core.datasets.folders import PhotoFile, Split
 from inspect_core.features.backbone_catalogue import CATALOGUE
 from inspect_core.features.backbones import Backbone
 from inspect_core.images.alignment import MAX_ROTATION_DEGREES, MOST_SHIFT, SHIFT, TURN, Alignment
-from inspect_core.images.areas import InspectionAreas
+from inspect_core.images.areas import InspectionAreas, Outline
 from inspect_core.images.shape import grid_of, input_size
 from inspect_core.images.tiles import TilePlan
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
@@ -148,8 +149,14 @@ class TeachingConfig:
         copies = max(1, MOST_COPIES // max(len(self.photos.train), 1))
         return replace(self.tolerances, seed=self.seed, copies=min(self.tolerances.copies, copies))
 
-    def record(self, digests: Mapping[str, str], taps: tuple[str, ...] | None) -> TeachingRecord | None:
-        """What a recipe keeps of it; digests: of the photos that could be read, by name; taps: by layer.
+    def record(
+        self,
+        digests: Mapping[str, str],
+        taps: tuple[str, ...] | None,
+        drawn: Mapping[str, tuple[Outline, ...]] = MappingProxyType({}),
+    ) -> TeachingRecord | None:
+        """What a recipe keeps of it; digests: of the photos that could be read, by name; taps: by layer; drawn:
+        outlines of defects, by name.
 
         None for more than MOST_RECORDED photos.
         """
@@ -157,10 +164,10 @@ class TeachingConfig:
         groups = self.photos.groups
         sets |= {"validation": self.photos.validation, "test": self.photos.test}
         photos = tuple(
-            TeachingPhoto(sample.name, digests[sample.name], sample.label, part, groups.get(sample.name, ""))
+            TeachingPhoto(name, digests[name], sample.label, part, groups.get(name, ""), drawn.get(name, ()))
             for part, samples in sets.items()
             for sample in samples
-            if sample.name in digests
+            if (name := sample.name) in digests
         )
         if len(photos) > MOST_RECORDED:
             return None

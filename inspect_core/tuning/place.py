@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 import torch
 from torch import Tensor
 
-from inspect_core.methods.registry import ANYWHERE, DEFAULT_METHOD, FIXED, LOOSE
+from inspect_core.methods.registry import ANYWHERE, DEFAULT_METHOD, FIXED, IN_TILES, LOOSE
 from inspect_core.study.study import Study
 
 PLACED = 0.5
@@ -52,18 +52,26 @@ def place_of(study: Study) -> float | None:
 
 def preferred(place: float | None, candidates: Collection[str]) -> str:
     """The detector to begin with, of these: by how fixed places are, the first where none of them takes part."""
-    detectors = (LOOSE, FIXED) if place is None else (LOOSE, FIXED, ANYWHERE)
+    detectors = (LOOSE, FIXED)
     if place is not None and not SCATTERED < place < PLACED:
-        detectors = (FIXED, LOOSE, DEFAULT_METHOD) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
+        detectors = (FIXED, LOOSE) if place >= PLACED else (ANYWHERE, LOOSE, FIXED)
     return next((name for name in detectors if name in candidates), next(iter(candidates)))
 
 
-def in_words(place: float | None) -> str:
-    """What the photos say about places; "" where that is not known."""
+def preferred_in_tiles(place: float | None) -> str:
+    """The detector of large photos in tiles, by how fixed places are."""
+    fixed, loose, scattered = IN_TILES
+    if place is None or place >= PLACED:
+        return fixed
+    return loose if place > SCATTERED else scattered
+
+
+def in_words(place: float | None, *, tiled: bool = False) -> str:
+    """What the photos say about places; "" where that is not known. tiled: for `preferred_in_tiles`."""
     if place is None:
         return ""
     share = f"(location explains {100 * max(place, 0):.0f}% of patch appearance)"
     if place >= PLACED:
         return f"Your parts are in much the same position in all photos {share}. "
-    near = "" if place <= SCATTERED else ", and near their own as well"
+    near = "" if place <= SCATTERED or tiled else ", and near their own as well"
     return f"Your parts vary in position {share}, so patches are compared regardless of location{near}. "

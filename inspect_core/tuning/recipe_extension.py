@@ -20,6 +20,7 @@ from inspect_core.images.tolerances import Tolerances
 from inspect_core.inspection import Inspection
 from inspect_core.line.photo_inspection import inspect_photos, uninspected_row
 from inspect_core.line.verdict_changes import VerdictChanges, compare_verdicts
+from inspect_core.methods.registry import fitted_detector
 from inspect_core.recipe import LoadedRecipe, Recipe
 from inspect_core.recipe_format.recorded_photos import TeachingRecord
 from inspect_core.recipe_io.parity_photos import by_content, masks_in
@@ -134,7 +135,7 @@ def order_of(recipe: Recipe, teaching: TeachingRecord, photos: Split) -> Teachin
         taps=teaching.taps,
         size=recipe.backbone.size,
         grid=recipe.grid,
-        method=recipe.method,
+        method=fitted_detector(recipe.method),
         parameters=teaching.parameters,
         as_published=recipe.as_published,
         area=recipe.live_values[AREA],
@@ -162,7 +163,9 @@ def extend_recipe(
     result = teach(task.order, store, report, workers)
     if result.study.extractor.backbone.weight_digest != recipe.backbone.weight_digest:
         raise ValueError(f"the network's weights are not those of {recipe.product}; put that weights file in place")
-    new = result.study.recipe(
+    drawn = {photo.digest: photo.drawn for photo in recipe.teaching.photos} if recipe.teaching else {}
+    study, _ = result.study.with_known_defects(result.study.scored.drawn(drawn))
+    new = study.recipe(
         parent=recipe.digest,
         product=recipe.product,
         known_cases=recipe.known_cases,
@@ -173,7 +176,7 @@ def extend_recipe(
         **facts,
         **recipe.live_values,
     )
-    return new, result.study
+    return new, study
 
 
 def compare_with_previous(

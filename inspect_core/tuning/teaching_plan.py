@@ -19,7 +19,7 @@ from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
-from inspect_core.tuning.place import in_words, place_of, preferred
+from inspect_core.tuning.place import in_words, place_of, preferred, preferred_in_tiles
 from inspect_core.tuning.shortlist import Shortlist, forecast_ms
 from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS
 from inspect_core.whole_part.product_check import OFF
@@ -146,9 +146,10 @@ class TeachingPlan:
         """
         whole = study if self.order.tiles is None else study_of(self.order.untiled(), DEFAULT_METHOD, study.store)
         place = place_of(whole) if len(self.detectors) > 1 else None
-        detector = preferred(place, self.detectors)
+        tiled = self.order.tiles is not None
+        detector = preferred_in_tiles(place) if tiled else preferred(place, self.detectors)
         others = f"Compare tries all others on your photos. {self.shortlist.sentence()}"
-        reason = f"Detector: {title_of(detector)}.\n{in_words(place)}{others}"
+        reason = f"Detector: {title_of(detector)}.\n{in_words(place, tiled=tiled)}{others}"
         return study.with_method(detector, *self.order.network(methods_of(detector))), reason.strip()
 
 

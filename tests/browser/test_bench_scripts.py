@@ -268,6 +268,40 @@ def test_data_overtaken_by_newer_ones_end_no_component(browsing) -> None:
     page.close()
 
 
+def test_a_drawing_stays_until_python_changes_it_otherwise(browsing) -> None:
+    page = browsing.new_page()
+    page.set_content(f'<div id="host">{(OUTLINES / "outlines.html").read_text(encoding="utf-8")}</div>')
+    source = (OUTLINES / "outlines.js").read_text(encoding="utf-8").replace("export default ", "")
+    outline = [[0.1, 0.1], [0.3, 0.1], [0.3, 0.3]]
+    shapes = page.evaluate(
+        f"""async (outline) => {{ {source}
+        const host = document.getElementById("host");
+        const area = {{ mode: "ignore", outline, strictness: 1 }};
+        const data = {{ photo: "data:,", size: [8, 8], name: "a", modes: {{ ignore: "Ignore here" }}, offer: null }};
+        const count = () => host.querySelectorAll(".shape").length;
+        const counts = [];
+        const told = (areas) => {{
+          mount({{ data: {{ ...data, areas }}, parentElement: host, setStateValue }});
+          counts.push(count());
+        }};
+        let sent = null;
+        const said = new Promise((done) => (sent = done));
+        const setStateValue = (_, value) => sent(value.areas);
+        told([area]);
+        host.querySelector(".list button").click();
+        told([area]);
+        await said;
+        told([area]);
+        told([]);
+        told([area, area]);
+        return counts;
+        }}""",
+        outline,
+    )
+    assert shapes == [1, 0, 0, 0, 2], "not yet told, refused, put in force, changed by a remedy"
+    page.close()
+
+
 def test_a_proposed_area_is_drawn_and_taken_over_by_a_click(browsing) -> None:
     page = browsing.new_page()
     page.set_content(f'<div id="host">{(OUTLINES / "outlines.html").read_text(encoding="utf-8")}</div>')

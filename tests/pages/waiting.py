@@ -45,9 +45,13 @@ def press(app, key: str):
 
 
 def open_recipe(app, file: str):
-    """The recipe of this file opened without its photos: where Loupe lies decides whether it may read them."""
+    """The recipe of this file opened without its photos: where Loupe lies decides whether it may read them.
+
+    On the page that waits for it, to which a browser goes; `app` stays where it was switched to.
+    """
     keys = [button.key for button in app.button]
-    return finish(press(app, key if (key := f"open-alone-{file}") in keys else f"open-{file}"))
+    pressed = press(app, key if (key := f"open-alone-{file}") in keys else f"open-{file}")
+    return finish(pressed.switch_page("pages/inspect.py"))
 
 
 def slider(app, name: str, part: TaughtProduct):

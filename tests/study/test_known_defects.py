@@ -13,6 +13,7 @@ from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.study import known_defects
 from inspect_core.study.known_defects import FEWEST, KnownDefects, Separation
 from inspect_core.study.study import FittedStudy, Study
+from inspect_core.tuning.recipe_extension import order_of
 
 FLANGE = Path(__file__).parents[2] / "sample_data" / "flange"
 CORNER = ((0.0, 0.0), (0.2, 0.0), (0.2, 0.2), (0.0, 0.2))
@@ -116,6 +117,17 @@ def test_a_recipe_inspects_as_the_bench_shows(study, helpful, small_backbone, tm
     for i in tested[:4]:
         verdict = inspect(scored.photos[i].path, recipe, backbone=small_backbone)
         assert np.float32(verdict.score) == scored.scores()[i]
+
+
+def test_a_recipe_records_what_was_drawn_to_teach_it_again(study, helpful, tmp_path):
+    learned, scored = study.with_known_defects(drawn(study, FEWEST))
+    save(learned.recipe(), tmp_path / "r.zip")
+    recipe = load(tmp_path / "r.zip")
+    outlines = {photo.digest: photo.drawn for photo in recipe.teaching.photos if photo.drawn}
+    assert outlines == {photo.digest: photo.drawn for photo in scored.photos if photo.drawn}
+    relearned, _ = study.with_known_defects(study.scored.drawn(outlines))
+    assert np.array_equal(relearned.scores(), learned.scores())
+    assert order_of(recipe, recipe.teaching, study.split).method == "mahalanobis"
 
 
 @pytest.mark.parametrize(

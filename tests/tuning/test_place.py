@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from inspect_core.methods.registry import ANYWHERE, FIXED, IN_TILES, LOOSE
-from inspect_core.tuning.place import PLACED, SCATTERED, explained_by_place, preferred
+from inspect_core.tuning.place import PLACED, SCATTERED, explained_by_place, preferred, preferred_in_tiles
 
 H, W = 4, 3
 
@@ -34,6 +34,6 @@ def test_it_names_the_detector_to_begin_with():
     places = (PLACED, PLACED - 0.01, SCATTERED + 0.01, SCATTERED, -np.inf, None)
     assert [preferred(place, every) for place in places] == [FIXED, LOOSE, LOOSE, ANYWHERE, ANYWHERE, LOOSE]
     assert preferred(PLACED, ("nearest", LOOSE)) == LOOSE
-    fixed, loose = IN_TILES
-    assert [preferred(place, IN_TILES) for place in (PLACED, 0.3, 0.0, None)] == [fixed, loose, loose, fixed]
+    fixed, loose, scattered = IN_TILES
+    assert [preferred_in_tiles(place) for place in (PLACED, 0.3, 0.0, None)] == [fixed, loose, scattered, fixed]
     assert preferred(0.9, ("nearest", "quadrics")) == "nearest"

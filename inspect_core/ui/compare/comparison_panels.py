@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from inspect_core.images.photo_reader import ImageError
-from inspect_core.methods.registry import ALL, JOIN, METHODS, title_of
+from inspect_core.methods.registry import ALL, JOIN, METHODS, fitted_detector, title_of
 from inspect_core.plots import comparison_plots as plots
 from inspect_core.runtime.jobs import JobRejected
 from inspect_core.runtime.wording import duration
@@ -68,7 +68,8 @@ def results(product: TaughtProduct, order: TeachingConfig, comparison: Compariso
     st.markdown(shell.escape(recommended), help=shell.escape(reason))
     for sentence in comparison.notes:
         st.caption(shell.escape(sentence))
-    current = title_of(JOIN.join(view.method for view in product.scored.views), as_published=product.as_published)
+    detector = fitted_detector(JOIN.join(view.method for view in product.scored.views))
+    current = title_of(detector, as_published=product.as_published)
     chosen = _table(comparison, current)
     with st.container(horizontal=True, gap="small"):
         _put_on_bench(product, chosen)

@@ -29,14 +29,15 @@ def show(shown: ShownPhoto) -> None:
         if not opened.open:
             return
         where = standing(product, position, view.scores)
-        st.markdown(_standing_words(view.scores[position], where.above, where.good))
+        st.markdown(shell.escape(_standing_words(view.scores[position], where.above, where.good)))
         if where.nearest is not None:
             title, above = where.nearest
-            st.caption(f"Of its maps, {title} comes nearest: alone it ranks the part above {above} of {where.good}.")
+            nearest = f"Of its maps, {title} comes nearest: alone it ranks the part above {above} of {where.good}."
+            st.caption(shell.escape(nearest))
         ways = remedies(product, position, view.evidence, view.limits)
         for number, way in enumerate(ways):
             row = st.container(horizontal=True, vertical_alignment="center")
-            row.markdown(f"**{shell.escape(way.words)}**: {_effect(way)}", width="stretch")
+            row.markdown(f"**{shell.escape(way.words)}**: {shell.escape(_effect(way))}", width="stretch")
             row.button("Apply", key=f"remedy-{product.id}-{position}-{number}", on_click=_apply,
                        args=(product.id, way))  # fmt: skip
         if not ways:

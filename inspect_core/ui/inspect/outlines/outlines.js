@@ -60,14 +60,16 @@ class Drawing {
     this.begin(null);
   }
 
-  /** Python's word; once something was drawn, the drawing is what counts, also where Python refuses it. */
+  /** Python's word where it changed by other than this drawing; else the drawing counts, also where Python refuses it. */
   receive(data, send) {
     this.send = send;
     if (this.image.src !== data.photo) this.image.src = data.photo;
     this.image.alt = `The part on ${data.name}`;
     this.showTools(data.modes);
     this.size = data.size;
-    if (this.stamp === undefined) this.areas = data.areas;
+    const told = JSON.stringify(data.areas);
+    if (told !== this.told && told !== this.said) this.areas = data.areas;
+    this.told = told;
     this.offer = data.offer;
     this.offering.querySelector("span").textContent = this.offer?.words ?? "";
     this.offering.querySelector("button").textContent = this.offer?.button ?? "";
@@ -237,8 +239,8 @@ class Drawing {
   sendAreas() {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
-      this.stamp = Date.now() + Math.random();
-      this.send("areas", { stamp: this.stamp, areas: this.areas });
+      this.said = JSON.stringify(this.areas);
+      this.send("areas", { stamp: Date.now() + Math.random(), areas: this.areas });
     }, 250);
   }
 
