@@ -16,23 +16,19 @@ def outlines_of(mask: np.ndarray) -> list[Outline]:
 
 
 def peak_outlines(anomaly_map: np.ndarray, level: float, *, most: int) -> list[Outline]:
-    """The outlines of the highest peaks of a map, (H, W), each at HEIGHT above the level, the highest first.
+    """The outlines of what reaches HEIGHT of the way from the level to the highest peak of a map, (H, W), in order.
 
-    level: of good parts; a map that stays below it has none, and a peak counts that reaches HEIGHT of the highest.
-    Raises ValueError for a map that is not finite.
+    level: of good parts; a map that stays below it has none. Raises ValueError for a map that is not finite.
     """
     if not np.isfinite(anomaly_map).all():
         raise ValueError("anomaly_map is not finite; see why the photo has no score")
-    remaining = anomaly_map.astype(np.float64)
-    lowest = level + HEIGHT * max(float(remaining.max()) - level, 0.0)
-    outlines: list[Outline] = []
-    while len(outlines) < most and (peak := float(remaining.max())) > lowest:
-        row, column = np.unravel_index(int(remaining.argmax()), remaining.shape)
-        _, parts = cv2.connectedComponents((remaining > level + HEIGHT * (peak - level)).astype(np.uint8))
-        part = parts == parts[row, column]
-        outlines += outlines_of(part)[:1]
-        remaining[part] = level
-    return outlines
+    peak = float(anomaly_map.max())
+    if peak <= level:
+        return []
+    count, parts = cv2.connectedComponents((anomaly_map > level + HEIGHT * (peak - level)).astype(np.uint8))
+    peaks = [float(anomaly_map[parts == part].max()) for part in range(1, count)]
+    highest = 1 + np.argsort(-np.array(peaks), kind="stable")[:most]
+    return [outlines_of(parts == part)[0] for part in highest]
 
 
 def _outline(rim: np.ndarray, size: tuple[int, ...]) -> Outline:
