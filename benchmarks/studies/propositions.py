@@ -41,6 +41,7 @@ def _low_rank_precision(covariance: np.ndarray, w: np.ndarray) -> np.ndarray:
 def kim(_: argparse.Namespace) -> dict:
     """Of CASES random covariances with spectra of up to five decades: in how many each statement holds."""
     counts = dict.fromkeys(("proposition_1", "proposition_2", "theorem_1", "theorem_2", "as_printed", "corrected"), 0)
+    apart = 0.0
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         scales = 10 ** rng.uniform(-rng.uniform(0, 2.5), 0, CHANNELS)
@@ -67,12 +68,16 @@ def kim(_: argparse.Namespace) -> dict:
         counts["theorem_2"] += all(
             max(errors) <= high * (1 + ROUNDING) for high, errors in zip(most, rest, strict=True)
         )
+        gaussian = rng.normal(size=(CHANNELS, k))
+        span, _ = np.linalg.qr(gaussian)
+        by_both = [np.einsum("in,ij,jn->n", x, _low_rank_precision(covariance, w), x) for w in (gaussian, span)]
+        apart = max(apart, float((np.abs(by_both[0] - by_both[1]) / by_both[1]).max()))
         alpha = float(rng.uniform(0.1, 10))
         flat = alpha * np.eye(CHANNELS)
         error = np.linalg.norm(flat / alpha**2 - _low_rank_precision(flat, drawn), "fro") ** 2
         counts["as_printed"] += bool(abs(error - (CHANNELS - k) / alpha) < 1e-8 * error)
         counts["corrected"] += bool(abs(error - (CHANNELS - k) / alpha**2) < 1e-8 * error)
-    return {"cases": CASES, **counts}
+    return {"cases": CASES, **counts, "gaussian_against_its_span": apart}
 
 
 def fang(_: argparse.Namespace) -> dict:

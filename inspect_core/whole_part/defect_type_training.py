@@ -1,9 +1,10 @@
 """Learning defect types from few examples: every example is judged once by a model that had not seen it or its group.
 
 These judgements choose the kernel's power and the constant of the density, set the initial limit, and are the figures
-shown. The published method holds out one random fifth and takes the power of the least calibration error on it: with a
-few tens of examples that is a handful, with photos of one part on both sides of the split. On embeddings of 1,280
-features, where every example has a polytope of its own, the power then comes out too high and the classifier too sure.
+shown. The published method holds out one random part (30 % in the paper) and takes the power of the least calibration
+error on it: with a few tens of examples that is a handful, with photos of one part on both sides of the split. On
+embeddings of 1,280 features, where every example has a polytope of its own, the power then comes out too high and the
+classifier too sure.
 """
 
 import warnings

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.fields import SCHEMA
 from inspect_core.recipe_format.recipe_package import RecipeError
 from inspect_core.recipe_io.recipe_file import load
 from tests.hostile.files import loaded
@@ -65,10 +66,10 @@ def test_a_zip_cut_short_and_no_recipe_at_all(folder, tmp_path):
     refused(tmp_path / "gone", "no recipe at")
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 5, "3", 3.0, True, None])
+@pytest.mark.parametrize("version", [0, 1, SCHEMA - 1, SCHEMA + 1, str(SCHEMA), float(SCHEMA), True, None])
 def test_a_wrong_schema_version(saved, version):
     changed = saved.with_document(saved.document() | {"schema": version})
-    refused(changed, r"schema version.*reads 3 only; teach again, or open it with the version that wrote it")
+    refused(changed, rf"schema version.*reads {SCHEMA} only; teach again, or open it with the version that wrote it")
 
 
 @pytest.mark.parametrize(

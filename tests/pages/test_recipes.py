@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.fields import SCHEMA
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_file import save
 from inspect_core.ui import saved_recipes, server, shell, weights_panel
@@ -66,7 +67,7 @@ def test_a_recipe_of_another_schema_is_refused_with_the_remedy(open_app, workspa
     save(recipe, workspace / "recipes" / "flange.zip")
     with zipfile.ZipFile(workspace / "recipes" / "flange.zip") as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    files["recipe.json"] = files["recipe.json"].replace(b'"schema": 3', b'"schema": 2')
+    files["recipe.json"] = files["recipe.json"].replace(f'"schema": {SCHEMA}'.encode(), b'"schema": 2')
     sums = b"".join(
         f"{hashlib.sha256(content).hexdigest()}  {name}\n".encode()
         for name, content in sorted(files.items())
@@ -76,7 +77,7 @@ def test_a_recipe_of_another_schema_is_refused_with_the_remedy(open_app, workspa
         for name, content in (files | {"SHA256SUMS": sums}).items():
             archive.writestr(name, content)
     app = open_app(PAGE)
-    assert "schema version is 2, this Loupe reads 3 only; teach again" in app.error[0].value.replace("\\", "")
+    assert f"schema version is 2, this Loupe reads {SCHEMA} only; teach again" in app.error[0].value.replace("\\", "")
 
 
 def test_a_workspace_that_cannot_be_written_is_named(open_app, workspace, monkeypatch):

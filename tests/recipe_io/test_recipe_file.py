@@ -14,6 +14,7 @@ from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.photo_setup import SetupRange, measure_setup
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.recipe_format import recipe_package
+from inspect_core.recipe_format.fields import SCHEMA
 from inspect_core.recipe_format.zipped import zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words
@@ -107,7 +108,7 @@ def test_a_depth_that_cannot_be_is_refused(recipe, tmp_path, depth, reason):
 def test_absent_depth_and_scale_are_stored_and_never_guessed(recipe, tmp_path):
     files = files_of(recipe)
     document = json.loads(files[recipe_package.RECIPE])
-    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (3, None, None)
+    assert (document["schema"], document["depth"], document["mm_per_pixel"]) == (SCHEMA, None, None)
     write(files, tmp_path / "r")
     assert (load(tmp_path / "r").depth, load(tmp_path / "r").mm_per_pixel) == (None, None)
     for name in ("depth", "mm_per_pixel", "challenge_parts", "quality", "alignment"):

@@ -13,6 +13,9 @@ def section() -> list[str]:
         table(("paper, place", "printed", "right", "shown by"), [
             ("Kim, Corollary 1", "(1/α) ‖I‖²", "(1/α²) ‖I‖²",
              f"as printed on {kim['as_printed']} of {kim['cases']} covariances, corrected on {kim['corrected']}"),
+            ("Kim, Table 1: Gaussian embedding .886 below semi-orthogonal .924", "a property of the embedding",
+             "an effect of the ridge ε", "Without it both have the same span and the same distances: largest relative "
+             f"difference {kim['gaussian_against_its_span']:.0e} on {kim['cases']} covariances."),
             ("Fang, below eq. 2, and its algorithm", "ω from N(0, √(2γ))",
              "√(2γ) is the standard deviation, not the variance",
              "The map's inner products then tend to exp(−γ‖x − y‖²), the kernel named there."),
@@ -26,9 +29,14 @@ def section() -> list[str]:
             ("Dey, Gaussian XOR", "both classes at ±(.5, −.5)", "one class at ±(.5, .5)",
              "Otherwise both classes are the same mixture."),
             ("Dey, spiral", "angles over [0, 4π] and [4π, 8π]", "[0, 4π] for one arm, its negative for the other",
-             "The printed ranges are full turns, so that both arms coincide."),
+             "The printed ranges are full turns: both arms coincide for every whole number of turns t_K, which the "
+             "paper does not give."),
             ("Dey, the constant b", "exp(−10⁻⁷)", "exp(−10⁷), our reading",
              f"As printed the errors of KDF are {number(min(constant.values()), 2)} to "
              f"{number(max(constant.values()), 2)} on the six simulations: b outweighs the densities."),
+            ("Dey, the constant b, in the authors' code", "one constant", "another for each experiment",
+             "log b −1e100 and −1e200 (in distribution), −100 (out of it), −58 to −65 (Fig. 5), −2e6 (ViT), −4e8 and "
+             "−1e7 (commented out), beside inputs scaled otherwise: no one of them keeps the error and lowers the "
+             "confidence far away on Fig. 3A; a calibrated one does."),
         ]),
     ]  # fmt: skip

@@ -60,7 +60,8 @@ def section() -> list[str]:
             Claim("Table 1: semi-orthogonal above sampled above Gaussian, PRO", ".924 > .912 > .886",
                   f"{number(mean['semi-orthogonal'])}, {number(mean['sampled'])}, {number(mean['Gaussian'])}, means",
                   word(mean["semi-orthogonal"] > mean["sampled"] > mean["Gaussian"]),
-                  f"the whole chain on {chained} of {len(pro)} sets; 20 good and 20 defective photos cannot rank .004"),
+                  f"the whole chain on {chained} of {len(pro)} sets; Gaussian and semi-orthogonal differ by ε alone, "
+                  "see the errata below"),
             Claim("Table 1: the spread over draws is smaller than that of sampling", ".002 < .009 (sd, five draws)",
                   f"{number(spread['semi-orthogonal'])} and {number(spread['sampled'])} (range, three draws)",
                   word(spread["semi-orthogonal"] < spread["sampled"]), "one split of the photos"),

@@ -50,19 +50,21 @@ def draw_orthogonal(m: int, M: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:
 
     Frequencies come in blocks of up to m, at right angles to each other, with lengths as those of normal vectors (Yu et
     al. 2016, "Orthogonal random features"). Each is used twice, with phases a quarter turn apart: the two together
-    estimate a kernel value without the noise of the phase.
+    estimate a kernel value without the noise of the phase. Raises ValueError for an odd M, which would leave one alone.
     """
     _require_dimensions(m, M)
+    if M % 2:
+        raise ValueError(f"M is {M}; orthogonal features come in pairs, so give an even number")
     frequencies, phases = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
-    pairs = -(-M // 2)
+    pairs = M // 2
     rows = []
     for _ in range(-(-pairs // m)):
         normal, lengths = frequencies.standard_normal((m, m)), frequencies.standard_normal((m, m))
         directions, triangle = np.linalg.qr(normal)
         # Without the signs the directions are not uniform.
         rows.append(np.linalg.norm(lengths, axis=1)[:, None] * directions * np.sign(np.diag(triangle)))
-    w0 = np.concatenate(rows)[:pairs].repeat(2, axis=0)[:M]
-    u = np.add.outer(phases.uniform(0.0, 2.0 * np.pi, pairs), [0.0, np.pi / 2]).ravel()[:M] % (2.0 * np.pi)
+    w0 = np.concatenate(rows)[:pairs].repeat(2, axis=0)
+    u = np.add.outer(phases.uniform(0.0, 2.0 * np.pi, pairs), [0.0, np.pi / 2]).ravel() % (2.0 * np.pi)
     return torch.from_numpy(w0), torch.from_numpy(u)
 
 

@@ -21,7 +21,7 @@ def quadric_fits() -> None:
     st.markdown(
         "A quadric is a second-degree surface; good parts lie close to several at once. Drag the **outlier**: the "
         "algebraic least-squares fit follows it, the robust fit hardly moves. Drag the **whole cloud** by its "
-        "centre point: eq. 7 normalises all coefficients, so its shape changes with position; eq. 8 does not."
+        "centre point: eq. 7 normalises all coefficients, so its shape changes with position; eqs. 12 to 14 do not."
     )
     st.caption(
         "Pavutnitskiy et al., “Quadric hypersurface intersection for manifold learning in feature space” (AISTATS "

@@ -63,10 +63,10 @@ def test_kernel_error_falls_as_one_over_root_2m(gamma):
 @pytest.mark.parametrize("drawn", [draw, draw_orthogonal])
 def test_a_larger_draw_extends_a_smaller_one(drawn):
     w0, u = drawn(6, 40, seed=3)
-    small_w0, small_u = drawn(6, 11, seed=3)
-    assert torch.equal(w0[:11], small_w0)
-    assert torch.equal(u[:11], small_u)
-    assert not torch.equal(drawn(6, 11, seed=4)[0], small_w0)
+    small_w0, small_u = drawn(6, 12, seed=3)
+    assert torch.equal(w0[:12], small_w0)
+    assert torch.equal(u[:12], small_u)
+    assert not torch.equal(drawn(6, 12, seed=4)[0], small_w0)
 
 
 def test_orthogonal_frequencies_have_normal_lengths_and_pairs():
@@ -81,8 +81,7 @@ def test_orthogonal_frequencies_have_normal_lengths_and_pairs():
     assert abs(np.square(lengths).std() - np.sqrt(80)) < 1
 
 
-@pytest.mark.parametrize("orthogonal", [False, True])
-@pytest.mark.parametrize("M", [2, 9, 16])
+@pytest.mark.parametrize(("M", "orthogonal"), [(2, False), (9, False), (2, True), (16, True)])
 def test_the_map_takes_each_frequency_with_its_own_phase(M, orthogonal):
     x = torch.from_numpy(np.random.default_rng(2).standard_normal((20, 7)))
     mapped = cosine_fourier_map(7, gamma=0.7, M=M, seed=5, orthogonal=orthogonal)
@@ -102,6 +101,11 @@ def test_orthogonal_features_equal_twice_as_many_independent(gamma):
         return float(np.mean([(mapped @ mapped.T - kernel).square().mean() for mapped in maps]))
 
     assert error(draw_orthogonal, 512) <= error(draw, 1024)
+
+
+def test_an_odd_number_of_orthogonal_features_is_refused():
+    with pytest.raises(ValueError, match="come in pairs"):
+        draw_orthogonal(6, 7)
 
 
 def test_draw_uses_two_child_streams_of_the_seed():
