@@ -32,6 +32,7 @@ def build_recipe(
     quality: QualityRange | None,
     teaching: TeachingRecord | None,
     reasons: Sequence[str],
+    learned: str = "",
     product: str = "part",
     author: str = UNKNOWN,
     reason: str = "",
@@ -41,8 +42,8 @@ def build_recipe(
     """The recipe at these live values with these limits, default ones when None.
 
     fitted: the photos at the stored stops; scored: at the live values, with the areas of the recipe; reasons: of the
-    photos, as `photo_evidence.reasons_of`; parent: digest of the recipe that it follows; parts: further fields of the
-    recipe. Raises ValueError as `InspectionAreas.check`.
+    photos, as `photo_evidence.reasons_of`; learned: what known defects taught, in words; parent: digest of the recipe
+    that it follows; parts: further fields of the recipe. Raises ValueError as `InspectionAreas.check`.
     """
     backbone, areas = extractor.backbone, scored.areas
     if areas is not None:
@@ -54,7 +55,7 @@ def build_recipe(
     note = order.photos.note()
     if order.tolerances is not None:
         note = f"{note}, each within the tolerances {order.tolerances}"
-    note = f"{note}; {order.photos.label_note()}"
+    note = "; ".join(filter(None, (note, order.photos.label_note(), learned)))
     made = datetime.now(UTC).isoformat(timespec="seconds")
     root = str(mode(sample.root for sample in order.photos.train))
     roots = {str(sample.root) for sample in (*order.photos.train, *order.scored)}

@@ -416,6 +416,7 @@ class FittedStudy(Study):
         chosen |= {
             "quality": self.quality,
             "teaching": self.order.record(digests, chosen_taps(self.methods, self.extractor), drawn),
+            "learned": "" if self.known_defects is None else self.known_defects.sentence(),
             "reasons": reasons_of(scored, live[AREA], self.differ(photo.name for photo in scored.photos), foreign),
         }
         return build_recipe(self.order, self.extractor, self.scored, scored, live, limits, **chosen)

@@ -297,7 +297,8 @@ def fit_all(product: TaughtProduct, run: PreviewRun) -> None:
         shelf().require_room()
     unfitted = product.own_study.with_parameters(run.parameters)
     with device_lock(unfitted.extractor.backbone.device):
-        study = unfitted.fit(run.report)
+        fitted = unfitted.fit(run.report)
+        study, _ = fitted.with_known_defects(fitted.scored)
     name = run.scored.views[product.refit_view].live_parameter
     chosen = {} if (value := run.chosen(product.refit_view)) is None else {name: value}
     chosen |= run.moved(besides=name)

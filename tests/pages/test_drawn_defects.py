@@ -6,6 +6,7 @@ from inspect_core.study import known_defects, study
 from inspect_core.study.known_defects import KnownDefects
 from inspect_core.ui.inspect import defect_drawing_panel, escape_panel
 from inspect_core.verdict import Limits
+from inspect_core.workbench import transitions
 from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import latest, limit_by_hand, press, words
 
@@ -49,6 +50,21 @@ def test_drawn_defects_teach_and_are_taken_back(open_app, part):
     draw(app, part, defects[0], [], 4.0)
     assert [view.method for view in latest(part).scored.views] == ["mahalanobis"]
     assert (latest(part).scored.scores() == part.scored.scores()).all()
+
+
+def test_what_was_drawn_teaches_another_fit_too(open_app, part, flange_under):
+    shelf().put(other := flange_under("mahalanobis+corp", k=8, M=64))
+    defects = [i for i, photo in enumerate(other.scored.photos) if photo.is_defect][:2]
+    product = other
+    for position in defects:
+        product = transitions.drawn(product, other.scored.photos[position].digest, (tuple(map(tuple, BOX)),))
+    study = product.own_study.with_parameters({"gamma": 0.5}).fit()
+    refitted = transitions.refitted_in_place(product, study, {})
+    assert [view.method for view in refitted.scored.views] == ["mahalanobis", "corp", "discriminant"]
+    assert refitted.fitted()["gamma"] == 0.5
+    assert [view.method for view in transitions.undone(refitted).scored.views] == [
+        view.method for view in product.scored.views
+    ]
 
 
 def test_a_limit_by_hand_keeps_its_ratio_under_what_was_drawn(open_app, part):

@@ -128,6 +128,7 @@ def test_a_recipe_records_what_was_drawn_to_teach_it_again(study, helpful, tmp_p
     relearned, _ = study.with_known_defects(study.scored.drawn(outlines))
     assert np.array_equal(relearned.scores(), learned.scores())
     assert order_of(recipe, recipe.teaching, study.split).method == "mahalanobis"
+    assert learned.known_defects.sentence() in recipe.provenance.calibration_note
 
 
 @pytest.mark.parametrize(
