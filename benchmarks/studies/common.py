@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import plotly.graph_objects as go
@@ -30,11 +31,16 @@ Part = Callable[[argparse.Namespace], object]
 
 
 def run(
-    name: str, description: str, parts: Mapping[str, Part], draw: Callable[[dict], go.Figure] | None = None
+    name: str,
+    description: str,
+    parts: Mapping[str, Part],
+    draw: Callable[[dict], go.Figure] | None = None,
+    needs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """The command of a study: measures its parts one by one, keeps each as it comes, and draws what is kept, if asked.
 
-    A part gets the options: `quick`, and `data`, the folder of photos.
+    A part gets the options: `quick`, and `data`, the folder of photos. needs: by part, what below that folder it cannot
+    do without. Of a part, and of a set of PHOTOS, that is not there what was measured before stays.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer seeds; the result says so")
@@ -45,16 +51,29 @@ def run(
     warnings.simplefilter("ignore", UserWarning)
     on = machine()
     for part in options.parts:
+        if part in needs and not (options.data / needs[part]).exists():
+            missing = f"{options.data / needs[part]} is not there; name its folder by --data"
+            print(f"{name}: {part} stays as it was measured: {missing}.", file=sys.stderr, flush=True)
+            continue
         print(f"{name}: {part}", file=sys.stderr, flush=True)
         began = time.perf_counter()
         measured = parts[part](options)
         duration = {"seconds": round(time.perf_counter() - began, 1), "quick": options.quick}
-        figures = kept(f"studies/{name}") | {part: measured}  # read anew: parts may be measured side by side
+        figures = kept(f"studies/{name}")  # read anew: parts may be measured side by side
+        figures[part] = _with_sets_kept(measured, figures.get(part), options.data)
         figures["runs"] = figures.get("runs", {}) | {part: duration}
         write(name, figures, measured_on=on, folder=FOLDER)
     figures = kept(f"studies/{name}")
     if draw is not None and figures.keys() >= parts.keys():
         picture(name, draw(figures))
+
+
+def _with_sets_kept(measured: object, before: object, data: Path) -> object:
+    """Figures by set with those of sets that are not there, as they were measured before."""
+    if not isinstance(measured, dict) or not isinstance(before, dict):
+        return measured
+    gone = [name for name in PHOTOS if name in before and not (data / name / "train").is_dir()]
+    return {name: before[name] for name in gone} | measured
 
 
 def photo_sets(options: argparse.Namespace) -> dict[str, Path]:

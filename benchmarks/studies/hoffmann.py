@@ -4,7 +4,7 @@ python -m benchmarks.studies.hoffmann
 
 Planar sets: overlap of the enclosed and the true area, each method at the best setting of a grid. Digits: 8 x 8 of
 scikit-learn, one in turn is normal, its first 100 learned from; and the paper's digit 0 of MNIST, where --data holds
-mnist/digits.npz: `train_zeros` (n, 28, 28), `test` and `test_labels`, uint8. Without it what was measured stays.
+mnist/digits.npz: `train_zeros` (n, 28, 28), `test` and `test_labels`, uint8.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import plotly.graph_objects as go
 import torch
 from sklearn.datasets import load_digits
 
-from benchmarks.measure import kept
 from benchmarks.studies.cancer_table import cancer
 from benchmarks.studies.common import area, boundary, line, panels, run
 from inspect_core.detectors import baselines, kernel_pca
@@ -29,6 +28,7 @@ SEED = 1
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
 COUNTS = (0, 5, 10, 20, 40, 80, 160)
 LEARNED = 100
+NEEDS = {"mnist": "mnist/digits.npz"}
 OTHERS = 109
 """Samples of each other digit that the paper tests with."""
 Score = Callable[[np.ndarray], torch.Tensor]
@@ -223,10 +223,7 @@ def mnist(options: argparse.Namespace) -> dict:
     """AUC of digit 0 of each method at the best of its grid, tested as in the paper: all zeros of the test set and the
     first OTHERS of each other digit, blurred and sub-sampled to 8 x 8. Fewer zeros are learned from than its 2,000.
     """
-    path = options.data / "mnist/digits.npz"
-    if not path.exists():
-        return kept("studies/hoffmann").get("mnist", {})
-    with np.load(path, allow_pickle=False) as arrays:
+    with np.load(options.data / NEEDS["mnist"], allow_pickle=False) as arrays:
         zeros, images, labels = (arrays[name] for name in ("train_zeros", "test", "test_labels"))
     train = _subsampled(zeros)
     others = (np.flatnonzero(labels == digit)[:OTHERS] for digit in range(1, 10))
@@ -366,7 +363,7 @@ PARTS = {
 
 
 def main() -> None:
-    run("hoffmann", __doc__, PARTS, draw)
+    run("hoffmann", __doc__, PARTS, draw, NEEDS)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {"detectors": detectors
 
 
 def main() -> None:
-    run("kolektor", __doc__, PARTS, draw)
+    run("kolektor", __doc__, PARTS, draw, dict.fromkeys(PARTS, "kolektorsdd/train"))
 
 
 if __name__ == "__main__":
