@@ -294,11 +294,12 @@ def test_a_drawing_stays_until_python_changes_it_otherwise(browsing) -> None:
         told([area]);
         told([]);
         told([area, area]);
+        told([]);
         return counts;
         }}""",
         outline,
     )
-    assert shapes == [1, 0, 0, 0, 2], "not yet told, refused, put in force, changed by a remedy"
+    assert shapes == [1, 0, 0, 0, 2, 0], "not yet told, refused, put in force, a remedy applied, and undone"
     page.close()
 
 

@@ -192,7 +192,7 @@ def test_areas_are_drawn_by_mouse_and_keys_and_refused_by_name(bench):
     page = bench("kernel_pca", width=1280, height=2400)
     start = wait_until_ready(page)
     page.get_by_text("Areas", exact=True).click()
-    picture = page.locator(".areas svg")
+    picture = page.locator(".outlines svg")
     expect(picture).to_be_visible()
 
     def drag(*shares):

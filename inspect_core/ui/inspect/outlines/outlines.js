@@ -52,6 +52,7 @@ class Drawing {
     this.offering = find(".offer");
     find(".offer button").addEventListener("click", () => this.takeOffer());
     this.areas = [];
+    this.said = new Set(); // drawings that Python may still answer to, of which `latest` is the last
     this.mode = null;
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
@@ -68,7 +69,12 @@ class Drawing {
     this.showTools(data.modes);
     this.size = data.size;
     const told = JSON.stringify(data.areas);
-    if (told !== this.told && told !== this.said) this.areas = data.areas;
+    if (told === this.latest) this.said = new Set([told]);
+    else if (told !== this.told && !this.said.has(told)) {
+      this.areas = data.areas;
+      this.latest = null;
+      this.said.clear();
+    }
     this.told = told;
     this.offer = data.offer;
     this.offering.querySelector("span").textContent = this.offer?.words ?? "";
@@ -239,7 +245,8 @@ class Drawing {
   sendAreas() {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
-      this.said = JSON.stringify(this.areas);
+      this.latest = JSON.stringify(this.areas);
+      this.said.add(this.latest);
       this.send("areas", { stamp: Date.now() + Math.random(), areas: this.areas });
     }, 250);
   }
