@@ -17,7 +17,7 @@ from inspect_core.features.extraction import embed
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read
 from inspect_core.line.batch import Outputs, photos_of, run
-from inspect_core.methods.registry import METHODS, known_parameters
+from inspect_core.methods.registry import FITTED, known_parameters
 from inspect_core.recipe import LoadedRecipe, inspect
 from inspect_core.recipe_io import line_network
 from inspect_core.runner import ExportedModel
@@ -85,7 +85,7 @@ def outcomes(study: Study, photo: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FITTED)
 def test_every_method_agrees_on_gpu_and_cpu(fit_on, product, method):
     photo = read(next((product / "test/scratch").iterdir())).pixels
     expected = outcomes(fit_on(CPU, method), photo)

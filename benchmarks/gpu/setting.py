@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 
-from inspect_core.methods.registry import METHODS
+from inspect_core.methods.registry import FITTED
 
 LITE, DRAWN = "efficientnet_lite0", ("resnet18", "wide_resnet50_2", "vit_small_patch14_dinov2")
 """The network of the app, and larger ones whose weights are drawn on the spot: for their time alone."""
@@ -19,7 +19,7 @@ class GpuSetting:
     """
 
     networks: tuple[str, ...] = (LITE, *DRAWN)
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = FITTED
     of_sample: int | None = None
     fits: tuple[int, ...] = (300, 3000)
     side: int = 1000

@@ -20,7 +20,7 @@ from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.methods.registry import LOOSE, METHODS, methods_of
+from inspect_core.methods.registry import FITTED, LOOSE, methods_of
 from inspect_core.recipe import Recipe, inspect
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io import line_network
@@ -37,7 +37,7 @@ def figures() -> dict:
     """Of each detector the ratio to the backbone and the largest difference of a score; the cold start."""
     results: dict = {}
     with tempfile.TemporaryDirectory(prefix="loupe-line-") as folder:
-        for name in (*METHODS, LOOSE):
+        for name in (*FITTED, LOOSE):
             backbone, taps = with_taps(methods_of(name), BACKBONE, size=FULL.size, device="cpu")
             study = Study.from_photos(
                 taught(FULL), backbone, FeatureStore(Path(folder) / "store"), method=name, taps=taps

@@ -13,11 +13,11 @@ from benchmarks.measure import folder_parser, kept, sets, write
 from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.methods.registry import LOOSE, METHODS, methods_of
+from inspect_core.methods.registry import FITTED, LOOSE, methods_of
 from inspect_core.recipe_io.onnx_export import export
 from inspect_core.study.study import Study
 
-DETECTORS = (*METHODS, LOOSE)
+DETECTORS = (*FITTED, LOOSE)
 
 
 def figures(folder: Path, detector: str, store: FeatureStore) -> dict:

@@ -110,7 +110,9 @@ _JOINED = sorted(
 )
 DEFAULT_METHOD, *SECOND = _JOINED
 """The detector taught without a comparison, for few photos and for large photos in tiles; what Teach joins to it."""
-LEARNED_FROM_DEFECTS = next(name for name, method in METHODS.items() if method.learns_from_defects)
+FITTED = tuple(name for name, method in METHODS.items() if not method.learns_from_defects)
+"""The methods that good photos teach, of which a detector is made."""
+LEARNED_FROM_DEFECTS = next(name for name in METHODS if name not in FITTED)
 """The method that known defects teach, which is joined to any detector."""
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""

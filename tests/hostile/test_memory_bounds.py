@@ -12,7 +12,7 @@ from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
 from inspect_core.features.tapped_network import PICTURE
 from inspect_core.methods.method import LARGEST_FIT, Workload
-from inspect_core.methods.registry import DETECTORS, METHODS, parameters_of
+from inspect_core.methods.registry import DETECTORS, FITTED, METHODS, parameters_of
 from inspect_core.recipe_format import arrays
 from inspect_core.recipe_format.arrays import LARGEST_RECIPE, photo_bytes
 from inspect_core.recipe_format.recipe_package import Package, RecipeError
@@ -184,7 +184,7 @@ def test_a_covariance_of_all_channels_at_every_place_is_refused():
         costs.with_photos(photo_bytes((256, 256), (32, 32), 1056))
 
 
-@pytest.mark.parametrize("method", [name for name, row in METHODS.items() if not row.learns_from_defects])
+@pytest.mark.parametrize("method", FITTED)
 def test_a_study_of_too_many_patches(product, network, tmp_path, method):
     photos = scan(product)
     tracemalloc.start()

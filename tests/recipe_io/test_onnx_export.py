@@ -12,7 +12,7 @@ from inspect_core.detectors.defect_direction import DefectDirection
 from inspect_core.features import onnx_graph
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.fitted_method import FittedMethod
-from inspect_core.methods.registry import METHODS, methods_of
+from inspect_core.methods.registry import FITTED, methods_of
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import calibration_table, golden_images, recipe_package, recorded_photos
 from inspect_core.recipe_format.csv_text import rows_of
@@ -41,8 +41,7 @@ def exported(recipe, path):
 
 
 def test_every_method_is_compared():
-    learned = {name for name, method in METHODS.items() if method.learns_from_defects}
-    assert {name for detector in DETECTORS for name in methods_of(detector)} == set(METHODS) - learned
+    assert {name for detector in DETECTORS for name in methods_of(detector)} == set(FITTED)
 
 
 @pytest.mark.usefixtures("unhurried")
