@@ -12,7 +12,7 @@ from benchmarks.studies import reproduction
 
 def main() -> None:
     arguments = argparse.ArgumentParser("benchmarks.studies", description=__doc__).parse_known_args()[1]
-    for study in reproduction.STUDIES:
+    for study in (*reproduction.STUDIES, *reproduction.NOT_DRAWN):
         subprocess.run([sys.executable, "-m", f"benchmarks.studies.{study}", *arguments], check=True)
     reproduction.write()
 

@@ -72,8 +72,8 @@ def _with_sets_kept(measured: object, before: object, data: Path) -> object:
     """Figures by set with those of sets that are not there, as they were measured before."""
     if not isinstance(measured, dict) or not isinstance(before, dict):
         return measured
-    gone = [name for name in PHOTOS if name in before and not (data / name / "train").is_dir()]
-    return {name: before[name] for name in gone} | measured
+    absent = [name for name in PHOTOS if name in before and not (data / name / "train").is_dir()]
+    return {name: before[name] for name in absent} | measured
 
 
 def photo_sets(options: argparse.Namespace) -> dict[str, Path]:

@@ -28,7 +28,9 @@ MVTec AD, KolektorSDD2, mSTC, ImageNet, CIFAR, faces and OpenML are not availabl
 of methods is compared, not a figure."""
 PAPERS = (semi_orthogonal, cop_corp, quadrics, hoffmann, kdf_kdn)
 SECTIONS = (*PAPERS, errata)
-STUDIES = (*(paper.__name__.rpartition(".")[2] for paper in PAPERS), "propositions", "kolektor", "engineers")
+STUDIES = (*(paper.__name__.rpartition(".")[2] for paper in PAPERS), "kolektor", "engineers")
+NOT_DRAWN = ("propositions",)
+"""Studies without a picture."""
 
 
 def document() -> str:
