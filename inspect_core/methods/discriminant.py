@@ -11,7 +11,7 @@ from inspect_core.methods.graphs import Graph, constant
 from inspect_core.methods.method import PUBLISHED, Costs, Method, Parameters, Patches, Tell, Workload
 
 
-class KnownDefectsMethod(Method):
+class DiscriminantMethod(Method):
     """What a fit on good photos gives it finds nothing yet; `study.known_defects` learns from defects and joins it."""
 
     title = "Learned defects"
@@ -59,4 +59,4 @@ class DefectScores(nn.Module):
         return (features.permute(0, 2, 3, 1) - self.mean) @ self.direction
 
 
-METHOD = KnownDefectsMethod()
+METHOD = DiscriminantMethod()

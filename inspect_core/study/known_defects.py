@@ -3,7 +3,7 @@
 Every good photo that sets limits is scored by what its fold did not teach, every defect by what the others teach.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -119,7 +119,7 @@ class DefectLearner:
             features = self._features_of(photo)[self.position]
             errors.append((of_others or detector).score(features)[0].cpu().numpy())
         joined = scored.with_view(view, errors)
-        return KnownDefects(view, len(known), _separation(joined), _separation(scored)), joined
+        return KnownDefects(view, len(known), _separation(joined, patches), _separation(scored, patches)), joined
 
     def _of_defect(self, photo: ScoredPhoto, mask: np.ndarray) -> Tensor:
         """(n, k) patches of a defect: the cells that it mostly fills, else the one that it fills most."""
@@ -156,10 +156,10 @@ class DefectLearner:
         return total, [[total[0].without(fold[0])] for fold in by_fold] if len(by_fold) > 1 else []
 
 
-def _separation(scored: ScoredPhotos) -> Separation:
-    """Of the photos that teach, at the limits that the good photos alone suggest."""
+def _separation(scored: ScoredPhotos, digests: Collection[str]) -> Separation:
+    """Of the photos that teach, by content digest, at the limits that the good photos alone suggest."""
     scores, setters = scored.scores(), scored.setters()
-    teaches = np.isin([photo.digest for photo in scored.photos], [photo.digest for photo, _ in teaching(scored)])
+    teaches = np.array([photo.digest in digests for photo in scored.photos], bool)
     evidence = Evidence(scores=scores, good=setters, defect=teaches)
     above = evidence.ranks(Limits(*limits_from_good(scores[setters], ceiling=scored.ceiling()))) > ACCEPTED
     both = setters | teaches

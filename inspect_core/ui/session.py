@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from inspect_core.ui import shell
-from inspect_core.workbench.escape_remedies import Settings
+from inspect_core.workbench.escape_remedies import AppliedRemedy
 from inspect_core.workbench.previews import PreviewRun
 from inspect_core.workbench.shelf import shelf
 from inspect_core.workbench.taught_product import TaughtProduct, describe
@@ -20,8 +20,7 @@ class SessionSettings:
     added; problems: why the last ones could not be added; preview: the current run; fit, fitted: of the product as the
     session last saw it, the number and the values of its refit parameters; refits_set: how often their sliders were set
     by other than their moves; drawing_stamps: by key of what is drawn on, of the last drawing put in force;
-    areas_problem: why the last one of areas could not be; before_remedy: what was changed last for an escape, in words,
-    and what was in force before.
+    areas_problem: why the last one of areas could not be; remedy: what was applied last to find an escape.
     """
 
     position: int
@@ -34,7 +33,7 @@ class SessionSettings:
     refits_set: int = 0
     drawing_stamps: dict[str, float] = field(default_factory=dict)
     areas_problem: str = ""
-    before_remedy: tuple[str, Settings] | None = None
+    remedy: AppliedRemedy | None = None
 
     def follow(self, product: TaughtProduct) -> None:
         """Set the sliders of refit parameters to what was fitted in any window; what was moved here since stays."""

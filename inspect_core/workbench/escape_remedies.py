@@ -162,3 +162,14 @@ class Settings:
         """The product at these settings; what was added, labelled and drawn since stays."""
         other = replace(product, moved=self.moved, limits_by_hand=self.limits_by_hand)
         return other.with_areas(self.areas)
+
+
+@dataclass(frozen=True)
+class AppliedRemedy:
+    """The remedy that was applied last, in words, with the settings before and after it: where others are in force by
+    now, it is not what would be undone.
+    """
+
+    words: str
+    before: Settings
+    after: Settings

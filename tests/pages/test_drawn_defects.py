@@ -96,3 +96,9 @@ def test_an_escape_is_explained_and_a_way_taken_and_undone(open_app, part):
     press(app, f"undo_remedy-{part.id}")
     assert latest(part).limits == before
     assert latest(part).evidence().verdict(position, before) == "accept"
+    app.session_state[f"escape-{part.id}"] = True
+    app.run()
+    press(app, f"remedy-{part.id}-{position}-0")
+    limit_by_hand(part, Limits(0.5 * score, 2 * score))
+    app.run()
+    assert f"undo_remedy-{part.id}" not in [button.key for button in app.button], "it is no longer what is in force"

@@ -9,7 +9,7 @@ from inspect_core.images.areas import InspectionArea, Outline
 from inspect_core.images.peak_outlines import peak_outlines
 from inspect_core.runtime.json_record import from_table
 from inspect_core.runtime.wording import pluralise
-from inspect_core.study.known_defects import FEWEST, teaching
+from inspect_core.study.known_defects import FEWEST
 from inspect_core.ui import shell
 from inspect_core.ui.bench.bench import MALFORMED
 from inspect_core.ui.inspect import outline_editor
@@ -74,7 +74,7 @@ def _progress(product: TaughtProduct) -> str:
     known = product.own_study.known_defects
     if known is not None:
         return shell.escape(known.sentence())
-    count = len(teaching(product.scored))
+    count = sum(photo.teaches for photo in product.scored.photos)
     so_far = f"{pluralise(count, 'defect')} so far. " if count else ""
     teaches = f"From {FEWEST} drawn defects on, they teach a map of their own. {so_far}"
     return f"{teaches}A test part with a drawn defect is no longer counted."

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from inspect_core.runtime.wording import pluralise
-from inspect_core.study.known_defects import FEWEST, teaching
+from inspect_core.study.known_defects import FEWEST
 from inspect_core.ui import shell
 from inspect_core.ui.inspect.shown_photo import ShownPhoto
 from inspect_core.ui.session import settings_at
-from inspect_core.workbench.escape_remedies import Remedy, Settings, remedies, standing
+from inspect_core.workbench.escape_remedies import AppliedRemedy, Remedy, Settings, remedies, standing
 from inspect_core.workbench.shelf import shelf
 
 
@@ -16,12 +16,11 @@ def show(shown: ShownPhoto) -> None:
     product, position, view = shown.product, shown.position, shown.view
     if product.is_fixed:
         return
-    if (before := shown.settings.before_remedy) is not None:
-        words, settings = before
+    if (applied := shown.settings.remedy) is not None and applied.after == Settings.of_product(product):
         row = st.container(horizontal=True, vertical_alignment="center")
-        row.caption(shell.escape(f"{words}: in force."), width="content")
+        row.caption(shell.escape(f"{applied.words}: in force."), width="content")
         row.button("Undo", key=f"undo_remedy-{product.id}", icon=":material/undo:", on_click=_put_back,
-                   args=(product.id, settings))  # fmt: skip
+                   args=(product.id, applied.before))  # fmt: skip
     photo = product.scored.photos[position]
     if not photo.is_defect or view.evidence.verdict(position, view.limits) != "accept":
         return
@@ -42,7 +41,7 @@ def show(shown: ShownPhoto) -> None:
                        args=(product.id, way))  # fmt: skip
         if not ways:
             st.caption("No limit, share of the map or area at hand would find it.")
-        missing = FEWEST - len(teaching(product.scored))
+        missing = FEWEST - sum(photo.teaches for photo in product.scored.photos)
         if missing > 0:
             st.caption(
                 f"Or draw defects, below: {pluralise(missing, 'more drawn defect')} teach a map of their own. "
@@ -70,11 +69,12 @@ def _apply(taught_id: str, way: Remedy) -> None:
     product, settings = shelf().find(taught_id), settings_at(taught_id)
     if product is None or settings is None:
         return
-    settings.before_remedy = way.words, Settings.of_product(product)
-    shelf().change(taught_id, way.apply)
+    changed = shelf().change(taught_id, way.apply)
+    if changed is not None:
+        settings.remedy = AppliedRemedy(way.words, Settings.of_product(product), Settings.of_product(changed))
 
 
 def _put_back(taught_id: str, before: Settings) -> None:
     if (settings := settings_at(taught_id)) is not None:
-        settings.before_remedy = None
+        settings.remedy = None
     shelf().change(taught_id, before.put_back)
