@@ -23,23 +23,26 @@ from inspect_core.scoring.anomaly_map import AREA
 class ExportedModel(PhotoInspector):
     """The graphs of an exported recipe, and everything that judges the map. Safe to use from several threads.
 
-    graphs: model.onnx and, with tiles, tiles_to_map.onnx, by name; views: their number; threads: of ONNX Runtime for
-    one image, None for as many as there are cores; facts: fields of `PhotoInspector`. Raises ValueError for a graph
-    that does not belong to this recipe, or that ONNX Runtime cannot use.
+    graphs: model.onnx and, with tiles, tiles_to_map.onnx, by name; threads: of ONNX Runtime for one image, None for as
+    many as there are cores; facts: fields of `PhotoInspector`. Raises ValueError for a graph that does not belong to
+    this recipe, or that ONNX Runtime cannot use.
     """
 
     engine = "ONNX Runtime on the CPU"
 
-    def __init__(self, graphs: Mapping[str, bytes], views: int, *, threads: int | None = None, **facts: Any) -> None:
+    def __init__(self, graphs: Mapping[str, bytes], *, threads: int | None = None, **facts: Any) -> None:
         super().__init__(**facts)
         head = [] if self.product_check is None and self.defect_types is None else [EMBEDDING, LOGITS]
-        outputs = [MAP] if self.tiles is None else cells_of(views)
-        inputs = [(IMAGES, "tensor(uint8)", [*self.size, 3])]
-        self._session = _session(graphs, recipe_package.MODEL, inputs, [*outputs, *head], threads)
+        outputs = [MAP]
         if self.tiles is not None:
-            widths = [output.shape[1] for output in self._session.get_outputs()[:views]]
+            self._whole = _session(graphs, recipe_package.TILES_TO_MAP, threads)
+            outputs = cells_of(len(self._whole.get_inputs()))
+        self._session = _session(graphs, recipe_package.MODEL, threads)
+        _require(self._session, recipe_package.MODEL, [(IMAGES, "tensor(uint8)", [*self.size, 3])], [*outputs, *head])
+        if self.tiles is not None:
+            widths = [output.shape[1] for output in self._session.get_outputs()[: len(outputs)]]
             cells = [(name, "tensor(float)", [k, *self.tiles.grid]) for name, k in zip(outputs, widths, strict=True)]
-            self._whole = _session(graphs, recipe_package.TILES_TO_MAP, cells, [MAP], threads)
+            _require(self._whole, recipe_package.TILES_TO_MAP, cells, [MAP])
 
     def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
         return [self._outputs(photo, [EMBEDDING, LOGITS] if head else []) for photo in photos]
@@ -105,7 +108,7 @@ class Runner(ExportedModel):
             facts = read_facts(document, parts, self.path) | {"digest": package.digest, "release": package.release}
             facts |= {"calibration_photos": calibration, "area": document["live_values"][AREA]}
             size = tuple(document["geometry"]["size"])
-            super().__init__(graphs, len(document["views"]), threads=threads, size=size, **facts)
+            super().__init__(graphs, threads=threads, size=size, **facts)
         self._prove(package, images)
 
     def _prove(self, package: recipe_package.Package, images: list[golden_images.GoldenImage]) -> None:
@@ -126,20 +129,21 @@ class Runner(ExportedModel):
                 )
 
 
-def _session(
-    graphs: Mapping[str, bytes], name: str, inputs: list[tuple], outputs: list[str], threads: int | None
-) -> InferenceSession:
-    """The graph of that name. Raises ValueError when it is missing, unusable, or has other inputs or outputs."""
+def _session(graphs: Mapping[str, bytes], name: str, threads: int | None) -> InferenceSession:
+    """The graph of that name. Raises ValueError when it is missing or unusable."""
     if name not in graphs:
         raise ValueError(f"{name} is missing")
     try:
-        session = session_of(graphs[name], threads=threads)
+        return session_of(graphs[name], threads=threads)
     except REFUSALS as error:
         raise ValueError(f"ONNX Runtime cannot use {name} ({error})") from error
+
+
+def _require(session: InferenceSession, name: str, inputs: list[tuple], outputs: list[str]) -> None:
+    """Raise ValueError when the graph of that name has other inputs or outputs."""
     actual = [(graph_input.name, graph_input.type, graph_input.shape[1:]) for graph_input in session.get_inputs()]
     if actual != inputs or [output.name for output in session.get_outputs()] != outputs:
         raise ValueError(f"{name} is not the graph of this recipe")
-    return session
 
 
 def _words(verdict_key: tuple[str, str, str]) -> str:

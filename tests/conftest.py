@@ -90,7 +90,7 @@ def tree():
 def recipe():
     """A small recipe on a 4 x 3 grid of 6-channel features, k = 5."""
     from inspect_core.detectors import mahalanobis
-    from inspect_core.features.extraction import PatchFeatureSpec
+    from inspect_core.features.patch_join import PatchFeatureSpec
     from inspect_core.methods.fitted_method import FittedMethod
     from inspect_core.recipe import Recipe
     from inspect_core.recipe_format.origin import BackboneChoice, Provenance

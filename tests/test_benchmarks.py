@@ -127,12 +127,9 @@ def test_the_table_judges_medians_against_budgets():
     assert rate == "| extraction | 40 (40 to 40) photos/s |  |  |"
 
 
-def test_budgets_of_time_grow_with_the_pace_of_the_machine():
+def test_a_slow_machine_has_no_larger_budget():
     slow = {name: {**result, "machine": MACHINE | {"network_ms": 18.0}} for name, result in RESULTS.items()}
-    move, fit, _, rate = budgets.table(slow, ROWS).splitlines()[2:6]
-    assert move == "| a move | 12 (10 to 20) ms | 300 ms | met |"
-    assert fit == "| a fit | 1.5 (1.5 to 1.5) s | 2 s | met |"
-    assert rate == "| extraction | 40 (40 to 40) photos/s |  |  |"
+    assert budgets.table(slow, ROWS).splitlines()[2:6] == budgets.table(RESULTS, ROWS).splitlines()[2:6]
     assert machine()["network_ms"] > 0
 
 

@@ -2,6 +2,7 @@
 
 import textwrap
 from dataclasses import replace
+from functools import partial
 from inspect import getsource
 
 import numpy as np
@@ -40,8 +41,8 @@ CPU = torch.device("cpu")
 def fit_on(product, tmp_path, monkeypatch):
     """taught(device, method) is a study of the small product, fitted with the network on the device."""
 
-    def by_torch(backbone: Backbone, images: np.ndarray, transform, *, head: bool):
-        return batches_of(backbone).run(images, transform, head=head)
+    def by_torch(backbone: Backbone, images: np.ndarray, join, *, head: bool):
+        return batches_of(backbone).run(images, partial(backbone._patches, join), head=head)
 
     monkeypatch.setattr(Backbone, "_with_onnx", by_torch)
     monkeypatch.setattr(gpu_batches, "largest_batch", lambda device, size: AT_ONCE)
@@ -109,7 +110,7 @@ def test_gpu_product_is_exported_inspects_and_names_types(fit_on, product, tmp_p
         rows = run(LoadedRecipe(recipe, backbone), photos, Outputs())
     # An export takes the network from the CPU; what was taught still lies on the pretended GPU.
     graphs = line_network.export_graphs(recipe, replace(network(CPU), cache=tmp_path))
-    line = ExportedModel(graphs, len(recipe.views), **recipe.facts)
+    line = ExportedModel(graphs, **recipe.facts)
     for row, embedding, (_, path) in zip(rows, embeddings, photos, strict=True):
         assert row.score == pytest.approx(line.inspect(read(path).pixels).score, rel=1e-4)
         np.testing.assert_allclose(embedding, embed(read(path).pixels, network(CPU)), rtol=1e-5, atol=1e-6)

@@ -38,9 +38,9 @@ def runs(monkeypatch) -> list[bool]:
     results: list[bool] = []
     run = backbones.Backbone.run
 
-    def counted(self, images, *transform, head=False):
+    def counted(self, images, *join, head=False):
         results.append(head)
-        return run(self, images, *transform, head=head)
+        return run(self, images, *join, head=head)
 
     monkeypatch.setattr(backbones.Backbone, "run", counted)
     return results

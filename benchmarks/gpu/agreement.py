@@ -13,7 +13,8 @@ from benchmarks.gpu.setting import Clock, GpuSetting
 from benchmarks.measure import sets
 from inspect_core.datasets.folders import Split, scan, split
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.fitted_method import with_taps
 from inspect_core.study.study import FittedStudy, Study

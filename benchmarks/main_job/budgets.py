@@ -5,15 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import PACED_BY, RESULTS
+from benchmarks.measure import RESULTS
 from inspect_core.methods.registry import LOOSE
-from inspect_core.study.time_estimates import RUN_THERE
 
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 LOUPE = "Loupe, localized Mahalanobis, tolerances off"
 """The contender of the race that does what PaDiM does."""
-TIMES = ("ms", "s", "min")
-"""Units in which a budget grows with the pace of the machine."""
 BUSY = 0.1
 """Share of the cores taken by others above which a figure is marked: it may be too slow by that much and more."""
 
@@ -23,8 +20,8 @@ class Row:
     """One line of the table.
 
     what: in words; result and figure: the file and the path of keys in it; unit: as shown; budget: the most it may be,
-    in that unit, None where there is none, and one of time on a machine of pace 1; per: how many of the figure's own
-    units make one of `unit`.
+    in that unit, on whatever machine, None where there is none; per: how many of the figure's own units make one of
+    `unit`.
     """
 
     what: str
@@ -132,14 +129,14 @@ def table(results: Mapping[str, dict], rows: Iterable[Row] = ROWS) -> str:
     lines = ["| what | measured: median (least to largest) | budget | |", "| --- | --- | --- | --- |"]
     for row in rows:
         measured = _measured(results.get(row.result), row)
-        most = _budget(row, results.get(row.result))
-        budget = "" if most is None else f"{_figure(most)} {row.unit}"
+        budget = "" if row.budget is None else f"{_figure(row.budget)} {row.unit}"
         if measured is None:
             lines.append(f"| {row.what} | not measured | {budget} | |")
             continue
         median, rest = measured
         mark = _busy_mark(results[row.result])
-        lines.append(f"| {row.what} | {_figure(median)}{rest} {row.unit}{mark} | {budget} | {_verdict(median, most)} |")
+        outcome = _verdict(median, row.budget)
+        lines.append(f"| {row.what} | {_figure(median)}{rest} {row.unit}{mark} | {budget} | {outcome} |")
     return "\n".join([*lines, "", *_machines(results)])
 
 
@@ -166,19 +163,6 @@ def _measured(result: dict | None, row: Row) -> tuple[float, str] | None:
         for which in ("median", "least", "largest")
     )
     return median, f" ({_figure(least)} to {_figure(largest)})"
-
-
-def _pace(result: dict | None) -> float:
-    """By how much the network was slower when a result was measured than on the machine that times are stated for; 1
-    where nothing is known of it.
-    """
-    there = 1000 * RUN_THERE[PACED_BY]
-    return (result or {"machine": {}})["machine"].get("network_ms", there) / there
-
-
-def _budget(row: Row, result: dict | None) -> float | None:
-    """The most that a figure may be on the machine of its result."""
-    return row.budget if row.budget is None or row.unit not in TIMES else row.budget * _pace(result)
 
 
 def _verdict(median: float, budget: float | None) -> str:

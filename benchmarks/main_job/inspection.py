@@ -19,7 +19,7 @@ from benchmarks.main_job.setting import BACKBONE, Setting, sample, study, taught
 from benchmarks.measure import Stopwatch, machine, spread
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.extraction import embed
-from inspect_core.features.patch_grid import join_taps
+from inspect_core.features.patch_join import PatchJoin
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.methods.fitted_method import joined_errors, with_taps
@@ -100,6 +100,7 @@ def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> di
             inspect(read(path).pixels, complete, backbone=backbone)
             whole.lap(name)
     timings = {name: values[2:] for name, values in {**watch.took, **whole.took}.items()}
+    timings["grid"] = np.subtract(timings["patches"], timings["backbone_alone"]).tolist()
     after = np.sum([timings[name] for name in AFTER_BACKBONE], axis=0)
     return {name: spread(values, "ms") for name, values in timings.items()} | {
         "detector_and_map": spread(after.tolist(), "ms"),
@@ -123,16 +124,14 @@ def _in_turn(photos: tuple) -> list[Path]:
 def _one_photo(path, recipe: Recipe, backbone: Backbone, watch: Stopwatch) -> None:
     (spec,) = (view.spec for view in recipe.views)
     area = recipe.live_values[AREA]
-    columns = torch.from_numpy(spec.projection)
+    join = PatchJoin((spec,), recipe.grid, recipe.nearest_upsampling)
     watch.start()
     pixels = read(path).pixels
     watch.lap("decode")
     image = squash(pixels, backbone.size)[None]
     watch.lap("resize")
-    maps = backbone.tap_maps(image)
-    watch.lap("backbone")
-    patches = join_taps(maps, grid=recipe.grid, projection=columns, pool=spec.pool, nearest=recipe.nearest_upsampling)
-    watch.lap("grid")
+    [patches] = backbone.run(image, join)
+    watch.lap("patches")
     [grid_scores] = joined_errors(recipe.views, [[patches]], recipe.live_values)
     watch.lap("detector")
     pixel_map = to_pixels(grid_scores, recipe.backbone.size, sigma=SIGMA)

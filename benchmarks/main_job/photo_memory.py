@@ -16,7 +16,8 @@ from PIL import Image
 from benchmarks.main_job.setting import FULL, network, sample
 from benchmarks.measure import in_own_process, own_peak_mb, parser, resident_mb, write
 from inspect_core.datasets.folders import scan
-from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.images.decode_memory import MEMORY_PER_PIXEL
 from inspect_core.images.photo_reader import read
 

@@ -17,8 +17,8 @@ from inspect_core.methods.registry import FIXED, LOOSE
 PHOTOS = 60
 DRAWS = 3
 DETECTORS = (
-    FIXED, LOOSE, "mahalanobis+nearby", "mahalanobis+corp+nearest+nearby", "mahalanobis+nearest",
-    "mahalanobis+corp+nearest", "nearby", "nearest", "corp", "mahalanobis",
+    FIXED, LOOSE, "mahalanobis+corp+nearest+nearby+shade", "corp+nearest+shade", "mahalanobis+nearby",
+    "mahalanobis+corp+nearest", "mahalanobis+nearest", "nearby", "nearest", "corp", "mahalanobis",
 )  # fmt: skip
 
 

@@ -2,12 +2,11 @@
 
 On the panel of boards, photos of 12 megapixels with defects of 10 to 40 px: the localized detector on photos squashed
 to the network's input, at 256 and at 512 px, and in tiles as proposed for defects of 20 px. Time: `inspect` on a photo
-in memory, and from its file, against the sum over its tiles of network, patch grid, distances and map, each measured on
-the same photo. Memory: peak of the process after learning from few photos, and from all.
+in memory, and from its file, against the sum over its tiles of network with patch grid, distances and map, each
+measured on the same photo. Memory: peak of the process after learning from few photos, and from all.
 """
 
 import tempfile
-import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -72,15 +71,9 @@ def times(study: FittedStudy, paths: list[Path]) -> dict:
         watch.lap("inspect")
         picture = extractor.network_input(pixels)
         watch.lap("squash")
-        network = join = 0.0
         for tile in plan.tiles:
-            began = time.perf_counter()
-            maps = backbone.tap_maps(plan.cut(picture, tile)[None])
-            extracted = time.perf_counter()
-            extractor._joined(extractor.looks[0], maps, plan.tile_grid)
-            network, join = network + extracted - began, join + time.perf_counter() - extracted
-        watch.took["network"].append(1000 * network)
-        watch.took["grid"].append(1000 * join)
+            backbone.run(plan.cut(picture, tile)[None], extractor.join)
+        watch.lap("network")
         features = extractor.features(pixels)
         watch.start()
         [errors] = joined_errors(recipe.views, [features], recipe.live_values)
@@ -88,7 +81,7 @@ def times(study: FittedStudy, paths: list[Path]) -> dict:
         to_pixels(errors, recipe.map_size, sigma=SIGMA)
         watch.lap("map")
     timings = {name: np.array(values[1:]) for name, values in watch.took.items()}
-    parts = timings["network"] + timings["grid"] + timings["detector"] + timings["map"]
+    parts = timings["network"] + timings["detector"] + timings["map"]
     return {name: spread(values.tolist(), "ms") for name, values in timings.items()} | {
         "inspect_to_tiles": spread((timings["inspect"] / parts).tolist(), "ratio"),
         "file_to_verdict_to_tiles": spread(((timings["read"] + timings["inspect"]) / parts).tolist(), "ratio"),

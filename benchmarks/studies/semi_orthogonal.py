@@ -28,7 +28,8 @@ from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import split
 from inspect_core.detectors import mahalanobis
 from inspect_core.features.backbones import Backbone, load
-from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.images.photo_reader import read, read_mask
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.masks import mask_at

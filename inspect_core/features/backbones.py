@@ -7,6 +7,7 @@ features of an image are the same to the bit whatever else is in the batch, so t
 import copy
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -21,6 +22,8 @@ from inspect_core.features import lite_graph
 from inspect_core.features.backbone_catalogue import CATALOGUE, WORTH_HAVING, BackboneSpec, spec_of, timm_stages
 from inspect_core.features.gpu_batches import GpuBatches, Outputs, engine_on
 from inspect_core.features.onnx_graph import OnnxGraph, Used, load_or_export, use_cached
+from inspect_core.features.patch_grid import aligned
+from inspect_core.features.patch_join import PatchJoin
 from inspect_core.features.tapped_network import PICTURE, SIDE, TappedNetwork, channels_of, check_taps
 from inspect_core.features.weights_files import (
     TorchNetwork,
@@ -31,9 +34,13 @@ from inspect_core.features.weights_files import (
     require_weights,
 )
 from inspect_core.runtime import workspace
+from inspect_core.runtime.graph import EMBEDDING, LOGITS
 from inspect_core.runtime.threads import limit_math_threads
 
 limit_math_threads()
+
+GRAPHS_LOADED = 6
+"""Of one network: up to its taps, and up to the patches of what was asked for last."""
 
 
 def available() -> tuple[str, ...]:
@@ -73,7 +80,7 @@ class Backbone:
     cache: Path
     _network: Callable[[], nn.Module] = field(repr=False)
     _write: Callable[[bool], bytes | None] | None = field(default=None, repr=False)
-    _graphs: dict[bool, OnnxGraph] = field(default_factory=dict, repr=False)
+    _graphs: OrderedDict[tuple[str, bool], OnnxGraph] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def tap_maps(self, images: np.ndarray) -> tuple[Tensor, ...]:
@@ -93,17 +100,10 @@ class Backbone:
         *maps, embedding, logits = self.run(images, head=True)
         return tuple(maps), embedding, logits
 
-    def run(
-        self,
-        images: np.ndarray,
-        transform: Callable[[Outputs], Outputs] = lambda outputs: outputs,
-        *,
-        head: bool = False,
-    ) -> Outputs:
-        """What `transform` makes of the maps and, with `head`, of embedding and logits too.
+    def run(self, images: np.ndarray, join: PatchJoin | None = None, *, head: bool = False) -> Outputs:
+        """The maps at the taps, or the patches of every distinct look of `join`; with `head` embedding and logits too.
 
-        transform: given those of a whole batch, returns tensors with a row for each image. Raises as tap_maps, and
-        ValueError where the GPU's memory does not suffice.
+        All have a row for each image. Raises as tap_maps, and ValueError where the GPU's memory does not suffice.
         """
         if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
             kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
@@ -113,8 +113,20 @@ class Backbone:
             squashed = f"give (n, {height}, {width}, 3), squashed to the backbone's size"
             raise ValueError(f"images has shape {images.shape}; {squashed}")
         if self.device.type == "cuda":
-            return self._batches.run(images, transform, head=head)
-        return self._with_onnx(images, transform, head=head)
+            return self._batches.run(images, partial(self._patches, join), head=head)
+        return self._with_onnx(images, join, head=head)
+
+    def _patches(self, join: PatchJoin | None, outputs: Outputs) -> Outputs:
+        """What torch gives on a GPU, with the patches in place of the maps."""
+        if join is None:
+            return outputs
+        count = len(self.taps)
+        return *join.of_maps(self.taps, outputs[:count]), *outputs[count:]
+
+    @property
+    def channels(self) -> dict[str, int]:
+        """d_l of each tap."""
+        return dict(zip(self.taps, self.tap_channels, strict=True))
 
     @property
     def at_once(self) -> int:
@@ -172,25 +184,32 @@ class Backbone:
         classifier = self.classifier if head else ""
         return TappedNetwork(self._network(), self.taps, mean=self.mean, sd=self.sd, classifier=classifier).eval()
 
-    def _with_onnx(self, images: np.ndarray, transform: Callable[[Outputs], Outputs], *, head: bool) -> Outputs:
+    def _with_onnx(self, images: np.ndarray, join: PatchJoin | None, *, head: bool) -> Outputs:
         """Run ONNX Runtime, image by image."""
-        graph = self._graph(head)
+        graph = self._graph(head, join)
         rows = [graph.run(image) for image in images] or [graph.run(np.zeros((*self.size, 3), np.uint8))]
-        made = [transform(tuple(_channels_last(torch.from_numpy(value)) for value in row)) for row in rows]
-        return tuple(
-            torch.cat(column) if len(column) > 1 else column[0][: len(images)] for column in zip(*made, strict=True)
-        )
+        columns = [[torch.from_numpy(values) for values in column] for column in zip(*rows, strict=True)]
+        if join is None:
+            columns = [[_channels_last(values) for values in column] for column in columns]
+        return tuple(torch.cat(column) if len(column) > 1 else aligned(column[0][: len(images)]) for column in columns)
 
-    def _graph(self, head: bool) -> OnnxGraph:
+    def _graph(self, head: bool, join: PatchJoin | None = None) -> OnnxGraph:
+        key = "" if join is None else join.digest, head
         with self._lock:
-            if head not in self._graphs:
-                outputs = len(self.taps) + (2 if head else 0)
-                self._graphs[head] = self._graph_as(head, partial(OnnxGraph, size=self.size, outputs=outputs))
-            return self._graphs[head]
+            if key not in self._graphs:
+                outputs = len(self.taps if join is None else join.distinct) + (2 if head else 0)
+                use = partial(OnnxGraph, size=self.size, outputs=outputs)
+                self._graphs[key] = self._graph_as(head, use) if join is None else use(self.graph(head=head, join=join))
+            self._graphs.move_to_end(key)
+            while len(self._graphs) > GRAPHS_LOADED:
+                self._graphs.popitem(last=False)
+            return self._graphs[key]
 
-    def graph(self, *, head: bool) -> bytes:
-        """The ONNX bytes of the network on the CPU, as `onnx_graph.export`."""
-        return self._graph_as(head, bytes)
+    def graph(self, *, head: bool, join: PatchJoin | None = None, channels_last: bool = True) -> bytes:
+        """The ONNX bytes of the network on the CPU, as `onnx_graph.export`, up to its taps or as `join.graph`."""
+        network = self._graph_as(head, bytes)
+        further = [EMBEDDING, LOGITS] if head else []
+        return network if join is None else join.graph(network, further=further, channels_last=channels_last)
 
     def _graph_as(self, head: bool, use: Callable[[bytes], Used]) -> Used:
         if self._write and (content := self._write(head)):
@@ -261,7 +280,7 @@ def load(
         cache=cache,
         _network=network,
         _write=None if content is None else write,
-        _graphs={} if graph is None else {False: graph},
+        _graphs=OrderedDict() if graph is None else OrderedDict({("", False): graph}),
     )
 
 

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.patch_grid import POOLING, aligned, average_neighbours, join_taps
+from inspect_core.features.patch_grid import POOLING, aligned, average_neighbours
+from inspect_core.features.patch_join import PatchFeatureSpec, PatchJoin
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.alignment import Alignment
 from inspect_core.images.boxes import Box, crop_square
@@ -88,30 +89,6 @@ def published_with_nearest(backbone: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class PatchFeatureSpec:
-    """What one detector sees of a patch.
-
-    taps: names of the network's taps; projection: (d, k) float32 columns applied to their d joined channels, None keeps
-    all d; pool: side of the neighbourhood that is averaged, 1 or 3.
-    """
-
-    taps: tuple[str, ...]
-    projection: np.ndarray | None = None
-    pool: int = 1
-
-    @cached_property
-    def columns(self) -> Tensor | None:
-        """The projection as a tensor in memory of its own, which is aligned for matrix products."""
-        return None if self.projection is None else torch.tensor(np.ascontiguousarray(self.projection, np.float32))
-
-    @cached_property
-    def digest(self) -> str:
-        """Digest of all its fields."""
-        values = b"" if self.projection is None else np.ascontiguousarray(self.projection, np.float32).tobytes()
-        return hashlib.sha256(repr((self.taps, self.pool)).encode() + values).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
 class FeatureExtractor:
     """Everything between the pixels of one photo and its patch features, for all detectors in one run of the network.
 
@@ -160,10 +137,8 @@ class FeatureExtractor:
     @cached_property
     def shapes(self) -> tuple[tuple[int, int, int, int], ...]:
         """(1, h, w, k) for each look: the patch features of one photo."""
-        channels = dict(zip(self.backbone.taps, self.backbone.tap_channels, strict=True))
-        joined = (sum(channels[tap] for tap in spec.taps) for spec in self.looks)
-        projected = (None if spec.projection is None else spec.projection.shape[1] for spec in self.looks)
-        return tuple((1, *self.grid, d if k is None else k) for d, k in zip(joined, projected, strict=True))
+        widths = self.join.widths(self.backbone.channels)
+        return tuple((1, *self.grid, widths[place]) for place in self.join.places)
 
     @property
     def bytes_per_photo(self) -> int:
@@ -176,14 +151,11 @@ class FeatureExtractor:
         return photo_bytes(self.backbone.size, self.grid, sum(shape[-1] for shape in self.shapes), self.tiles)
 
     @cached_property
-    def _distinct(self) -> tuple[PatchFeatureSpec, ...]:
-        """The looks, each once: several detectors may see the same."""
-        return tuple({spec.digest: spec for spec in self.looks}.values())
-
-    def _of_looks(self, features: Iterable[Tensor]) -> tuple[Tensor, ...]:
-        """The features of each look, given those of each that is distinct."""
-        by_digest = {spec.digest: values for spec, values in zip(self._distinct, features, strict=True)}
-        return tuple(by_digest[spec.digest] for spec in self.looks)
+    def join(self) -> PatchJoin:
+        """From the network's maps to the patches of a photo, or of a tile, whose neighbours are averaged last."""
+        if self.tiles is None:
+            return PatchJoin(self.looks, self.grid, self.nearest_upsampling)
+        return PatchJoin(self.looks, self.tiles.tile_grid, self.nearest_upsampling).unpooled
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -222,22 +194,13 @@ class FeatureExtractor:
         beside the cut.
         """
         if (plan := self.tiles) is None:
-            return self._of_looks(self.backbone.run(np.stack(pictures), self._join))
-        shapes = dict(zip((spec.digest for spec in self.looks), self.shapes, strict=True))
-        whole = [
-            torch.empty((len(pictures), *shapes[spec.digest][1:]), device=self.backbone.device)
-            for spec in self._distinct
-        ]
-
-        def joined(maps: tuple[Tensor, ...], grid: tuple[int, int] = plan.tile_grid) -> tuple[Tensor, ...]:
-            return tuple(self._joined(spec, maps, grid) for spec in self._distinct)
-
-        def see(tiles: np.ndarray) -> Sequence[Tensor]:
-            return self.backbone.run(tiles, joined)
-
-        plan.fill(whole, pictures, see, at_once=self.backbone.at_once)
-        return self._of_looks(
-            average_neighbours(cells, spec.pool).contiguous() for spec, cells in zip(self._distinct, whole, strict=True)
+            return self.join.of_looks(self.backbone.run(np.stack(pictures), self.join))
+        widths = self.join.widths(self.backbone.channels)
+        whole = [torch.empty((len(pictures), *self.grid, width), device=self.backbone.device) for width in widths]
+        plan.fill(whole, pictures, lambda tiles: self.backbone.run(tiles, self.join), at_once=self.backbone.at_once)
+        cells = self.join.of_looks(whole)
+        return tuple(
+            average_neighbours(values, spec.pool).contiguous() for spec, values in zip(self.looks, cells, strict=True)
         )
 
     def describe(
@@ -252,13 +215,8 @@ class FeatureExtractor:
         if self.tiles is not None:
             _, embeddings, logits = self.backbone.describe(np.stack(wholes))
             return self.features_of_inputs(pictures), embeddings.cpu().numpy(), logits.cpu().numpy()
-
-        def joined(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            *maps, embeddings, logits = outputs
-            return *self._join(tuple(maps)), embeddings, logits
-
-        *features, embeddings, logits = self.backbone.run(np.stack(pictures), joined, head=True)
-        return self._of_looks(features), embeddings.cpu().numpy(), logits.cpu().numpy()
+        *features, embeddings, logits = self.backbone.run(np.stack(pictures), self.join, head=True)
+        return self.join.of_looks(features), embeddings.cpu().numpy(), logits.cpu().numpy()
 
     def network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
         """(height, width, 3) uint8: a photo as the network sees it, whole or in tiles; else as `features`."""
@@ -267,13 +225,3 @@ class FeatureExtractor:
     def whole_network_input(self, pixels: np.ndarray, placement: Placement | None = None) -> np.ndarray:
         """(height, width, 3) uint8: a photo at the network's input, also with tiles; otherwise as `features`."""
         return (placement or self.place(pixels)).render(pixels, self.backbone.size)
-
-    def _join(self, maps: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(self._joined(spec, maps, self.grid, pool=spec.pool) for spec in self._distinct)
-
-    def _joined(
-        self, spec: PatchFeatureSpec, maps: tuple[Tensor, ...], grid: tuple[int, int], *, pool: int = 1
-    ) -> Tensor:
-        by_tap = dict(zip(self.backbone.taps, maps, strict=True))
-        spec_maps = [by_tap[tap] for tap in spec.taps]
-        return join_taps(spec_maps, grid=grid, projection=spec.columns, pool=pool, nearest=self.nearest_upsampling)

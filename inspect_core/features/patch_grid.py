@@ -16,7 +16,7 @@ from inspect_core.runtime.threads import map_on
 
 ALIGNMENT = 64
 
-POOLING = "mean, zeros beyond the border"
+POOLING = "in the graph: mean, zeros beyond the border"
 """How `pool` averages: part of the key of stored features."""
 
 

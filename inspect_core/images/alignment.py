@@ -329,12 +329,12 @@ def _learned(
     """As `learn_alignment`, from photos of this (height, width) at working size; the poses are those of the photos that
     the ranges are learned from.
     """
+    if _is_round(smalls[0]):
+        raise NoAlignment("the part is round and looks the same however it is turned")
     reference = pick_medoid(_evenly(smalls, _CANDIDATES), stage(report, 0.0, 0.2), scale=scale, outlined=outlined)
     for begin in (0.2, 0.4):
         step = stage(report, begin, begin + 0.2)
         reference = reference and reference.median_reference(_evenly(smalls, _MEDIAN), step)
-    if _is_round(smalls[0]):
-        raise NoAlignment("the part is round and looks the same however it is turned")
     if reference is None:
         raise _unreliable_alignment_error(0, len(smalls))
     trials = _evenly(smalls, _SEEN)

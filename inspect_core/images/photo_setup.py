@@ -24,7 +24,7 @@ EMPTY = "less to be seen"
 """How a photo differs from all good ones, whatever its score."""
 _BLOCK = 8  # pixels of a JPEG's blocks
 _WITHIN = (2, 3, 4)  # steps of a block that are compared with those at its border
-_FAINT = 8.0  # grey levels: larger steps are edges of the part
+_FAINT = np.uint8(8)  # grey levels: larger steps are edges of the part
 _MEASURED = 384  # pixels of the longer side of the part of a photo in which blocks are looked for
 _ALIKE = 0.02  # most difference of two aspect ratios that are one frame
 _WIDER = 0.5  # by how much of itself a range is widened on either side: the photos taught are a sample
@@ -136,13 +136,13 @@ def _blocks(photo: np.ndarray) -> float:
     height, width = photo.shape[:2]
     top, left = (max(0, (side - _MEASURED) // 2) // _BLOCK * _BLOCK for side in (height, width))
     part = np.ascontiguousarray(photo[top : top + _MEASURED, left : left + _MEASURED])
-    grey = cv2.cvtColor(part, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    grey = cv2.cvtColor(part, cv2.COLOR_RGB2GRAY)
     border, within = [], []
     for axis, (lines, next_lines) in enumerate(((grey[:, :-1], grey[:, 1:]), (grey[:-1], grey[1:]))):
         if not lines.size:
             continue
-        faint = np.minimum(cv2.absdiff(next_lines, lines), np.float32(_FAINT))
-        steps = cv2.reduce(faint, axis, cv2.REDUCE_AVG).ravel()
+        faint = np.minimum(cv2.absdiff(next_lines, lines), _FAINT)
+        steps = cv2.reduce(faint, axis, cv2.REDUCE_AVG, dtype=cv2.CV_32F).ravel()
         place = np.arange(len(steps)) % _BLOCK
         border += steps[place == _BLOCK - 1].tolist()
         within += steps[np.isin(place, _WITHIN)].tolist()

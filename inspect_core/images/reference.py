@@ -142,13 +142,22 @@ class Reference(RegistrationImage):
         return refined or self._refined(small.grey, registration.poses_from_phase(self.grey, small.grey))
 
     def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> FoundPose | None:
-        """That of the poses near these, the one that agrees best."""
-        poses = []
-        for coarse in starts:
-            fine = registration.refine_pose(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0)
-            if fine is not None:
-                poses.append((coarse, *fine))
-        return max(poses, key=lambda candidate: candidate[2], default=None)
+        """The pose near that of these which agrees best after a few steps."""
+        if len(starts) > 1:
+            rough = [(self._near(grey, coarse, registration.ROUGH), coarse) for coarse in starts]
+            near = [(refined, coarse) for refined, coarse in rough if refined is not None]
+            if not near:
+                return None
+            (pose, _), coarse = max(near, key=lambda candidate: candidate[0][1])
+            starts = [coarse._replace(pose=pose)]
+        poses = ((coarse, self._near(grey, coarse)) for coarse in starts)
+        return next(((coarse, *fine) for coarse, fine in poses if fine is not None), None)
+
+    def _near(
+        self, grey: np.ndarray, coarse: CoarsePose, steps: int = registration.FINE
+    ) -> tuple[np.ndarray, float] | None:
+        """As `refine_pose`, in at most so many steps."""
+        return registration.refine_pose(self.grey, self.mask, grey, coarse.pose, alike=coarse.share > 0, steps=steps)
 
 
 def pick_medoid(

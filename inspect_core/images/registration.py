@@ -18,7 +18,11 @@ _ALIKE = 0.6  # least correlation of a place in both pictures
 _AROUND = 21  # pixels of its side
 _FAINT = 3.0  # grey levels: the least spread at a place that is more than noise
 _BLUR = 5  # pixels, the side of the filter before the fine step
-_FINE = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
+FINE = 40
+"""Steps of the fine pose."""
+ROUGH = 16
+"""Steps that tell which of several poses is near."""
+_CONVERGED = 1e-5  # of correlation, by which a step changes it no more
 _TURNS = 720  # rows of a spectrum in polar coordinates, for all round
 
 
@@ -85,13 +89,19 @@ def poses_from_phase(reference: np.ndarray, photo: np.ndarray) -> list[CoarsePos
 
 
 def refine_pose(
-    reference: np.ndarray, mask: np.ndarray, photo: np.ndarray, start: np.ndarray, *, alike: bool = False
+    reference: np.ndarray,
+    mask: np.ndarray,
+    photo: np.ndarray,
+    start: np.ndarray,
+    *,
+    alike: bool = False,
+    steps: int = FINE,
 ) -> tuple[np.ndarray, float] | None:
     """The pose near `start` of the largest correlation, and that correlation; None if not found.
 
     reference, photo: uint8; mask: (h, w) bool, where the reference counts. The scale stays that of `start`: that of
     this step would be biased. alike: `start` is close, and only places that look alike in it draw the pose, so that
-    what is missing or covered does not; the correlation is that of the whole mask all the same.
+    what is missing or covered does not; the correlation is that of the whole mask all the same. steps: at most.
     """
     moved, covered = warp_onto(photo, start, reference.shape)
     draws = mask & _alike(reference, moved) if alike else mask
@@ -100,8 +110,9 @@ def refine_pose(
     if np.logical_and(*masks).sum() < FEWEST**2:
         return None
     try:
+        until = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, steps, _CONVERGED)
         warp, residue = cv2.findTransformECCWithMask(
-            reference, moved, *masks, np.eye(2, 3, dtype=np.float32), cv2.MOTION_EUCLIDEAN, _FINE, _BLUR
+            reference, moved, *masks, np.eye(2, 3, dtype=np.float32), cv2.MOTION_EUCLIDEAN, until, _BLUR
         )
     except cv2.error:  # it does not converge
         return None

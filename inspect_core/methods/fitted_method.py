@@ -11,7 +11,8 @@ from torch import Tensor
 
 from inspect_core.features.backbone_catalogue import CATALOGUE, spec_of
 from inspect_core.features.backbones import Backbone, load, shared
-from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.features.tapped_network import PICTURE
 from inspect_core.methods.method import (
     LARGEST_FIT,

@@ -1,5 +1,6 @@
 """Distance to the nearest good patch of a bank that covers a seeded sample (PatchCore, Roth et al. 2022)."""
 
+import torch
 from torch import Tensor, nn
 
 from inspect_core.detectors.baselines import NearestNeighbour, fit_nearest_neighbour, spread_out
@@ -53,18 +54,20 @@ class NearestDistances(nn.Module):
 
     bank: Tensor
     columns: Tensor
-    squares: Tensor
+    half_squares: Tensor
 
     def __init__(self, detector: NearestNeighbour) -> None:
         super().__init__()
         self.k, self.unit = detector.k, detector.unit
-        constant(self, bank=detector.bank, columns=detector.bank.T, squares=detector.bank.square().sum(-1))
+        constant(self, bank=detector.bank, columns=detector.bank.T, half_squares=-detector.bank.square().sum(-1) / 2)
 
     def forward(self, features: Tensor) -> Tensor:
         x = as_rows(features)
         if self.unit:
             x = x / (x.square().sum(-1, keepdim=True).sqrt() + 1e-10)
-        nearest = (self.squares - 2.0 * (x @ self.columns)).topk(self.k, largest=False).indices[..., -1]
+        # One product of all rows, to which the squares are added on the way.
+        nearness = torch.addmm(self.half_squares, x.flatten(0, 1), self.columns)
+        nearest = nearness.topk(self.k).indices[:, -1].unflatten(0, x.shape[:2])
         return (x - self.bank[nearest]).square().sum(-1).sqrt().unflatten(1, features.shape[2:])
 
 

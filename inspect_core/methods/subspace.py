@@ -51,6 +51,10 @@ def _every(patches: int, parameters: Parameters) -> int:
     return 1 if most is None else max(1, patches // most)
 
 
+LEAST_RESIDUAL = 0.01
+"""Share of the variance of good patches left, from which on lengths in float32 give it to 1e-5."""
+
+
 class ThinnedCovariance(MappedCovariance):
     """Of one patch of `every` of each photo, of other places from one photo to the next."""
 
@@ -122,7 +126,11 @@ class SubspaceMethod(Method):
 
 
 class SubspaceErrors(nn.Module):
-    """`KernelPCAMap.score` with q components: the length of the residual of the mapped features."""
+    """`KernelPCAMap.score` with q components: the length of the residual of the mapped features.
+
+    From the components that are left where these are fewer than those removed; else from the length of the features and
+    that of what is removed, unless the residual would be lost to cancellation.
+    """
 
     mean: Tensor
     components: Tensor
@@ -131,16 +139,20 @@ class SubspaceErrors(nn.Module):
         super().__init__()
         self.feature_map = detector.feature_map.to(torch.device("cpu"))
         dimensions = detector.components.shape[1]
-        # If few components are left, their coordinates give the length; if few are removed, the remainder does.
         self.of_the_rest = dimensions == len(detector.mean) and dimensions - q < q
+        residual = float(detector.eigenvalues[q:].sum() / detector.eigenvalues.sum()) if dimensions else 0.0
+        self.of_lengths = not self.of_the_rest and residual >= LEAST_RESIDUAL
         part = slice(q, None) if self.of_the_rest else slice(q)
         constant(self, mean=detector.mean, components=detector.components[:, part])
 
     def forward(self, features: Tensor) -> Tensor:
         centred = self.feature_map(as_rows(features).to(self.mean.dtype)) - self.mean
         projected = centred @ self.components
-        rest = projected if self.of_the_rest else centred - projected @ self.components.T
-        return rest.square().sum(-1).sqrt().float().unflatten(1, features.shape[2:])
+        if self.of_lengths:
+            squares = (centred.square().sum(-1) - projected.square().sum(-1)).clamp_min(0)
+        else:
+            squares = (projected if self.of_the_rest else centred - projected @ self.components.T).square().sum(-1)
+        return squares.sqrt().float().unflatten(1, features.shape[2:])
 
 
 def on_alike(rank: int, patches: Patches) -> str | None:

@@ -90,7 +90,7 @@ def _stored_model(recipe: Recipe) -> ExportedModel | None:
     graphs = {name: use_cached(_identity(recipe, name), lambda content: content, _cache()) for name in names}
     contents = {name: content for name, content in graphs.items() if content is not None}
     with suppress(ValueError):
-        return ExportedModel(contents, len(recipe.views), threads=cores(), **recipe.facts | {"digest": recipe.digest})
+        return ExportedModel(contents, threads=cores(), **recipe.facts | {"digest": recipe.digest})
     return None
 
 

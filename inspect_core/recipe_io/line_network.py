@@ -6,7 +6,6 @@ nothing else: with k = 20 of a fit with k = 100, the first 20 rows of every fact
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import onnx
@@ -17,6 +16,7 @@ from torch.nn import functional
 
 from inspect_core.features.backbones import Backbone
 from inspect_core.features.onnx_graph import graph_of
+from inspect_core.features.patch_join import PatchFeatureSpec, PatchJoin
 from inspect_core.methods.graphs import constant
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format import recipe_package
@@ -26,44 +26,6 @@ from inspect_core.scoring.local_scale import LocalScale
 
 AFTER_TAPS = "line/"
 """Begins the names of what follows the taps, which differ from those of any network by it."""
-
-
-class ViewCells(nn.Module):
-    """Cells (n, k, h, w) of one view on a grid, from the maps at its taps; channels first."""
-
-    def __init__(self, columns: Tensor | None, channels: Sequence[int], grid: tuple[int, int], nearest: bool) -> None:
-        super().__init__()
-        self.grid = tuple(grid)
-        bilinear: dict[str, Any] = {"mode": "bilinear", "align_corners": False}
-        self.mode = {"mode": "nearest-exact"} if nearest else bilinear
-        parts = () if columns is None else columns.detach().cpu().float().split(list(channels))
-        self.kernels = nn.ParameterList(nn.Parameter(part.T[:, :, None, None].contiguous(), False) for part in parts)
-
-    def forward(self, maps: Sequence[Tensor]) -> Tensor:
-        levels = [self._level(position, values) for position, values in enumerate(maps)]
-        return torch.stack(levels).sum(0) if self.kernels else torch.cat(levels, dim=1)
-
-    def _level(self, position: int, values: Tensor) -> Tensor:
-        """As `patch_grid.join_taps`: smaller first, projected, larger last."""
-        cells = (min(values.shape[2], self.grid[0]), min(values.shape[3], self.grid[1]))
-        if cells != tuple(values.shape[2:]):
-            values = functional.adaptive_avg_pool2d(values, cells)
-        if self.kernels:
-            values = functional.conv2d(values, self.kernels[position])
-        return values if cells == self.grid else functional.interpolate(values, self.grid, **self.mode)
-
-
-class CellExtractor(nn.Module):
-    """The maps (n, d_l, h_l, w_l) at all taps -> the cells of each view (n, k, h, w)."""
-
-    def __init__(self, taps: Sequence[Sequence[int]], views: Sequence[ViewCells]) -> None:
-        super().__init__()
-        self.taps = [list(tap) for tap in taps]
-        self.views = nn.ModuleList(views)
-
-    def forward(self, maps: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        views = zip(self.views, self.taps, strict=True)
-        return tuple(view([maps[tap] for tap in view_taps]) for view, view_taps in views)
 
 
 class Calibration(nn.Module):
@@ -95,13 +57,17 @@ class Calibration(nn.Module):
 
 
 class MapHead(nn.Module):
-    """The cells of each view (n, k, h, w) -> the calibrated map (n, H, W) float32."""
+    """The cells of each distinct look (n, k, h, w) -> the calibrated map (n, H, W) float32.
+
+    places: which of them each view of the recipe sees; heads: what each makes of them.
+    """
 
     rows: Tensor
     columns: Tensor
 
-    def __init__(self, recipe: Recipe, heads: Sequence[nn.Module]) -> None:
+    def __init__(self, recipe: Recipe, heads: Sequence[nn.Module], places: Sequence[int]) -> None:
         super().__init__()
+        self.places = list(places)
         self.pools = [view.spec.pool for view in recipe.views]
         self.heads = nn.ModuleList(heads)
         scales = [view.scales.get(view.value(recipe.live_values)) for view in recipe.views]
@@ -110,9 +76,10 @@ class MapHead(nn.Module):
         rows, columns = (pixel_operator(cells, pixels, sigma=SIGMA) for cells, pixels in sides)
         constant(self, rows=torch.from_numpy(rows).float(), columns=torch.from_numpy(columns.T).float())
 
-    def forward(self, views: Sequence[Tensor]) -> Tensor:
+    def forward(self, looks: Sequence[Tensor]) -> Tensor:
         calibrated = []
-        for cells, pool, head, scale in zip(views, self.pools, self.heads, self.scales, strict=True):
+        for place, pool, head, scale in zip(self.places, self.pools, self.heads, self.scales, strict=True):
+            cells = looks[place]
             if pool > 1:
                 cells = functional.avg_pool2d(cells, pool, stride=1, padding=pool // 2)
             calibrated.append(scale(head(cells)))
@@ -124,38 +91,26 @@ def export_graphs(recipe: Recipe, backbone: Backbone) -> dict[str, bytes]:
 
     backbone: on the CPU.
     One graph takes any number of photos: its outputs are "map" and, when product check or defect types are in the
-    recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells of each view instead,
-    "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
+    recipe, "embedding" and "logits". With tiles it takes any number of them and gives the cells that the views see
+    instead, "cells_0" and so on, and a second graph takes those of the whole photo and gives the map.
     """
     head = [EMBEDDING, LOGITS] if recipe.product_check is not None or recipe.defect_types is not None else []
-    network = backbone.graph(head=bool(head))
     tiles = recipe.tiles
-    grid = recipe.grid if tiles is None else tiles.tile_grid
-    places = []
-    views = []
+    looks = []
     heads = []
     for view in recipe.views:
         projection = None if view.spec.projection is None else torch.tensor(view.spec.projection)
         columns, errors = view.definition.graph(view.detector, projection, view.value(recipe.live_values))
-        places.append([backbone.taps.index(tap) for tap in view.spec.taps])
-        channels = [backbone.tap_channels[tap] for tap in places[-1]]
-        views.append(ViewCells(columns, channels, grid, recipe.nearest_upsampling))
+        looks.append(PatchFeatureSpec(view.spec.taps, None if columns is None else columns.detach().cpu().numpy()))
         heads.append(errors)
-    seeing = CellExtractor(places, views).eval()
-    judging = MapHead(recipe, heads).eval()
-    blank = np.zeros((2, *recipe.backbone.size, 3), np.uint8)
-    maps = tuple(values.permute(0, 3, 1, 2).contiguous() for values in backbone.tap_maps(blank))
+    grid = recipe.grid if tiles is None else tiles.tile_grid
+    join = PatchJoin(tuple(looks), grid, recipe.nearest_upsampling)
+    network = backbone.graph(head=bool(head), join=join, channels_last=False)
+    cells = tuple(torch.zeros((2, width, *recipe.grid)) for width in join.widths(backbone.channels))
+    following = graph_of(MapHead(recipe, heads, join.places).eval(), cells, cells_of(len(cells)), [MAP])
     if tiles is None:
-        following = graph_of(nn.Sequential(seeing, judging).eval(), maps, backbone.taps, [MAP])
         return {recipe_package.MODEL: _joined(network, following, [MAP, *head])}
-    with torch.no_grad():
-        widths = [cells.shape[1] for cells in seeing(maps)]
-    names = cells_of(len(views))
-    whole = tuple(torch.zeros((2, width, *recipe.grid)) for width in widths)
-    return {
-        recipe_package.MODEL: _joined(network, graph_of(seeing, maps, backbone.taps, names), [*names, *head]),
-        recipe_package.TILES_TO_MAP: graph_of(judging, whole, names, [MAP]),
-    }
+    return {recipe_package.MODEL: network, recipe_package.TILES_TO_MAP: following}
 
 
 def _joined(network: bytes, following: bytes, outputs: Sequence[str]) -> bytes:

@@ -99,7 +99,7 @@ def export(
     report(0.0, "writing the graph (a few seconds)")
     files = recipe_file.files_of(recipe) if source is None else recipe_file.files_at(source)
     files |= _graphs(recipe, backbone, check_images, bits)
-    model = ExportedModel(files, len(recipe.views), **recipe.facts)
+    model = ExportedModel(files, **recipe.facts)
     compared = _compare(recipe, backbone, model, check_images, stage(report, 0.2, 0.9))
     parity = _parity(recipe, [row for row, _ in compared])
     files[recipe_package.PARITY] = _table(parity.table)

@@ -13,7 +13,7 @@ import safetensors.numpy
 import torch
 from torch import Tensor
 
-from inspect_core.features.extraction import PatchFeatureSpec
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.methods.registry import DETECTORS, FIELDS, JOIN, METHODS, methods_of

@@ -17,9 +17,9 @@ IMAGES, MAP, EMBEDDING, LOGITS, REASON = "images", "map", "embedding", "logits",
 """Names of the input and the outputs of an exported recipe."""
 
 
-def cells_of(views: int) -> list[str]:
-    """The outputs of a tile's graph, which are the inputs of the whole photo's, one for each view."""
-    return [f"cells_{number}" for number in range(views)]
+def cells_of(count: int) -> list[str]:
+    """The outputs of a tile's graph, which are the inputs of the whole photo's: what the views see, each once."""
+    return [f"cells_{number}" for number in range(count)]
 
 
 # ONNX Runtime has an exception for each of its states, and no common base.

@@ -153,6 +153,7 @@ class AlignmentTrial:
 def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
     """What alignment brings on good photos of an order, by what the default detector sees of them.
 
+    Learned from every other one and judged on the rest; the other way round too, unless it is not worthwhile by then.
     Raises NoAlignment as `learn_alignment` and for fewer than FEWEST_TRIED photos, and ValueError as `with_taps`.
     """
     photos = _evenly(order.photos.train, MOST_TRIED)
@@ -165,7 +166,8 @@ def try_alignment(order: TeachingConfig, report: Report) -> AlignmentTrial:
         alignment = _learned(learned, stage(report, 0.0, 0.8))
         return measured(_pixels(others, stage(report, 0.8, 1.0)), alignment, extractor)
 
-    return trial(*halves, stage(report, 0.0, 0.5)) + trial(*halves[::-1], stage(report, 0.5, 1.0))
+    first = trial(*halves, stage(report, 0.0, 0.5))
+    return first + trial(*halves[::-1], stage(report, 0.5, 1.0)) if first.is_worthwhile else first
 
 
 def default_extractor(order: TeachingConfig) -> FeatureExtractor:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from inspect_core.features.extraction import Crop, FeatureExtractor, PatchFeatureSpec, embed, embeddings_of, rows_of
+from inspect_core.features.extraction import Crop, FeatureExtractor, embed, embeddings_of, rows_of
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.features.store import FeatureStore
 
 

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from inspect_core.features.backbones import Backbone
-from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.images.photo_reader import read, squash
 from inspect_core.images.tiles import TilePlan
 

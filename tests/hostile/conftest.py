@@ -25,9 +25,12 @@ class MadeUpNetwork:
     name, size, taps, tap_channels, device = "made up", SIZE, ("blocks.1.1",), (CHANNELS,), torch.device("cpu")
     at_once = 1
 
-    def run(self, images, transform=lambda outputs: outputs, *, head=False):
-        shapes = [(*GRID, CHANNELS), *([(EMBEDDING,), (CLASSES,)] if head else [])]
-        return transform(tuple(torch.from_numpy(self._drawn(images, len(images), *shape)) for shape in shapes))
+    def run(self, images, join=None, *, head=False):
+        maps, *further = (
+            torch.from_numpy(self._drawn(images, len(images), *shape))
+            for shape in [(*GRID, CHANNELS), *([(EMBEDDING,), (CLASSES,)] if head else [])]
+        )
+        return *((maps,) if join is None else join.of_maps(self.taps, [maps])), *further
 
     def embed(self, images):
         return self.run(images, head=True)[1]
@@ -59,7 +62,7 @@ def recipes(recipe, network) -> dict:
     from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
     from inspect_core.detectors.cop_corp import fit_corp
     from inspect_core.detectors.mahalanobis.projections import semi_orthogonal
-    from inspect_core.features.extraction import PatchFeatureSpec
+    from inspect_core.features.patch_join import PatchFeatureSpec
     from inspect_core.methods.fitted_method import FittedMethod
     from inspect_core.methods.method import Patches
     from inspect_core.methods.registry import METHODS, parameters_of

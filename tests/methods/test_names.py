@@ -15,6 +15,7 @@ PARAMETERS = {name for row in METHODS.values() for name in (*row.defaults, *row.
 ABOVE = {"cli", "ui", "tuning", "playgrounds", "sharding", "study", "pages", "app.py"}
 """What may know no parameter either; below, recipes and the product check have words of their own."""
 OTHERWISE = {
+    "features/patch_join.py": {"nearest"},  # how ONNX enlarges a map
     "tuning/tsne.py": {"pca"},  # how t-SNE begins
     "playgrounds/embeddings.py": {"sampled"},  # channels
     "ui/explore/variance_panels.py": {"sampled"},

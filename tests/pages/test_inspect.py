@@ -136,9 +136,9 @@ def test_added_photo_takes_one_network_run_and_no_reading(open_app, in_the_hand,
     app, run, runs, reads = open_app(), Backbone.run, [], []
     monkeypatch.setattr(taught_product, "read", lambda path, depth: reads.append(path) or read(path, depth))
 
-    def counted(self, images, *transform, head=False):
+    def counted(self, images, *join, head=False):
         runs.append(head)
-        return run(self, images, *transform, head=head)
+        return run(self, images, *join, head=head)
 
     monkeypatch.setattr(Backbone, "run", counted)
     app.file_uploader(key=f"added-{in_the_hand.id}").set_value([("x.jpg", linen.read_bytes(), "image/jpeg")]).run()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp
-from inspect_core.features.extraction import PatchFeatureSpec
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.images.depth import EIGHT, Depth
 from inspect_core.images.photo_quality import QualityRange
 from inspect_core.images.photo_setup import SetupRange, measure_setup

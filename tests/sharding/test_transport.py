@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from inspect_core.features.extraction import FeatureExtractor, PatchFeatureSpec
+from inspect_core.features.extraction import FeatureExtractor
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.images.alignment import Alignment, ValueRange
 from inspect_core.images.part_pose import PartPose
 from inspect_core.images.photo_quality import PhotoQuality

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp
-from inspect_core.features.extraction import PatchFeatureSpec
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors, sweep_errors
 from inspect_core.scoring.anomaly_map import image_score, to_pixels
 from inspect_core.scoring.local_scale import GoodMaps

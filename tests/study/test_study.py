@@ -44,9 +44,9 @@ def network_calls(monkeypatch) -> list[int]:
     calls: list[int] = []
     run = backbones.Backbone.run
 
-    def counted(self, images, *transform, head=False):
+    def counted(self, images, *join, head=False):
         calls.append(len(images))
-        return run(self, images, *transform, head=head)
+        return run(self, images, *join, head=head)
 
     monkeypatch.setattr(backbones.Backbone, "run", counted)
     return calls

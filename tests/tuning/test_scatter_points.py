@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import baselines, cop_corp, kernel_pca
-from inspect_core.features.extraction import PatchFeatureSpec
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import scatter_points as explore

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from inspect_core.detectors import cop_corp, mahalanobis
-from inspect_core.features.extraction import PatchFeatureSpec
+from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.scoring.metrics import aupro, auroc, fpr_at_tpr
