@@ -17,10 +17,10 @@ from plotly.subplots import make_subplots
 
 from benchmarks.main_job.start import open_browser
 from benchmarks.measure import RESULTS, kept, machine, sets, write
+from benchmarks.studies.data_sets import ROOT, SHARED, known
 from inspect_core.plots.chart_theme import LIGHT, new_figure
 from inspect_core.scoring.metrics import auroc
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = RESULTS / "studies"
 PICTURES = ROOT / "docs/pictures/studies"
 PHOTOS = ("magnetic_tile", "elpv")
@@ -39,21 +39,20 @@ def run(
 ) -> None:
     """The command of a study: measures its parts one by one, keeps each as it comes, and draws what is kept, if asked.
 
-    A part gets the options: `quick`, and `data`, the folder of photos. needs: by part, what below that folder it cannot
-    do without. Of a part, and of a set of PHOTOS, that is not there what was measured before stays.
+    A part gets the options: `quick`, and `data`, the folder of photos. needs: by part, the set of data.toml that it
+    cannot do without. Of a part, and of a set of PHOTOS, that is not there what was measured before stays.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer seeds; the result says so")
     parser.add_argument("--parts", nargs="*", choices=parts, default=list(parts), help="none: only draw what is kept")
-    shared = ROOT.parent / "shared/data"
-    parser.add_argument("--data", type=Path, default=shared, help="folder with magnetic_tile/ and elpv/, if any")
+    parser.add_argument("--data", type=Path, default=SHARED, help="folder with the sets of data.toml, if any")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     on = machine()
     for part in options.parts:
-        if part in needs and not (options.data / needs[part]).exists():
-            missing = f"{options.data / needs[part]} is not there; name its folder by --data"
-            print(f"{name}: {part} stays as it was measured: {missing}.", file=sys.stderr, flush=True)
+        if part in needs and not (needed := known()[needs[part]]).is_in(options.data):
+            missing = f"needs {needs[part]}: {needed.get}; name its folder by --data"
+            print(f"{name}: {part} stays as it was measured; {missing}.", file=sys.stderr, flush=True)
             continue
         print(f"{name}: {part}", file=sys.stderr, flush=True)
         began = time.perf_counter()
@@ -83,7 +82,7 @@ def photo_sets(options: argparse.Namespace) -> dict[str, Path]:
         if (options.data / name / "train").is_dir():
             folders[name] = options.data / name
         else:
-            print(f"{name} is left out: {options.data / name} is not there.", file=sys.stderr)
+            print(f"{name} is left out, {options.data / name} is not there: {known()[name].get}.", file=sys.stderr)
     return folders
 
 

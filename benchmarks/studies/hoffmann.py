@@ -19,6 +19,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks.studies.cancer_table import cancer
 from benchmarks.studies.common import area, boundary, line, panels, run
+from benchmarks.studies.data_sets import known
 from inspect_core.detectors import baselines, kernel_pca
 from inspect_core.playgrounds import planar_sets
 from inspect_core.playgrounds.boundaries import SOLVED
@@ -28,7 +29,7 @@ SEED = 1
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
 COUNTS = (0, 5, 10, 20, 40, 80, 160)
 LEARNED = 100
-NEEDS = {"mnist": "mnist/digits.npz"}
+NEEDS = {"mnist": "mnist"}
 OTHERS = 109
 """Samples of each other digit that the paper tests with."""
 Score = Callable[[np.ndarray], torch.Tensor]
@@ -223,7 +224,7 @@ def mnist(options: argparse.Namespace) -> dict:
     """AUC of digit 0 of each method at the best of its grid, tested as in the paper: all zeros of the test set and the
     first OTHERS of each other digit, blurred and sub-sampled to 8 x 8. Fewer zeros are learned from than its 2,000.
     """
-    with np.load(options.data / NEEDS["mnist"], allow_pickle=False) as arrays:
+    with np.load(options.data / known()["mnist"].path, allow_pickle=False) as arrays:
         zeros, images, labels = (arrays[name] for name in ("train_zeros", "test", "test_labels"))
     train = _subsampled(zeros)
     others = (np.flatnonzero(labels == digit)[:OTHERS] for digit in range(1, 10))

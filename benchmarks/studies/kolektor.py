@@ -115,7 +115,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict]] = {"detectors": detectors
 
 
 def main() -> None:
-    run("kolektor", __doc__, PARTS, draw, dict.fromkeys(PARTS, "kolektorsdd/train"))
+    run("kolektor", __doc__, PARTS, draw, dict.fromkeys(PARTS, "kolektorsdd"))
 
 
 if __name__ == "__main__":

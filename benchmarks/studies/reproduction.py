@@ -10,7 +10,7 @@ import argparse
 from itertools import chain
 
 from benchmarks import linked_figures
-from benchmarks.studies.common import ROOT
+from benchmarks.studies.data_sets import ROOT
 from benchmarks.studies.reproduced import cop_corp, errata, few_photos, hoffmann, kdf_kdn, quadrics, semi_orthogonal
 
 DOCUMENT = ROOT / "docs/REPRODUCTION.md"

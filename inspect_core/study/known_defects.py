@@ -61,8 +61,8 @@ class KnownDefects:
         after, before = self.with_view, self.without_view
         counts = f"finds {after.detected} of {self.learned} left out one by one, {before.detected} without"
         ranked = f"ranks them above {after.above:.1%} of the good photos, {before.above:.1%} without"
-        words = f"Learned from {self.learned} known defects: {counts}; {ranked}."
-        return words if self.helps else f"Not used, since it does not help. {words}"
+        used = "" if self.helps else ", but not used, since it does not help"
+        return f"Learned from {self.learned} known defects{used}: {counts}; {ranked}."
 
 
 class Separation(NamedTuple):

@@ -12,11 +12,11 @@ def test_what_is_not_there_stays_as_it_was_measured(monkeypatch, tmp_path, capsy
     monkeypatch.setattr(common, "write", lambda name, figures, **more: stored.update(figures))
     monkeypatch.setattr(sys, "argv", ["study", "--data", str(tmp_path)])
     parts = {"sets": lambda options: {"flange": 2}, "digits": lambda options: 8}
-    common.run("made up", "", parts, needs={"digits": "mnist/digits.npz"})
+    common.run("made up", "", parts, needs={"digits": "mnist"})
     assert stored["sets"] == {"magnetic_tile": 1, "flange": 2}
     assert stored["digits"] == 7
-    assert "digits.npz is not there" in capsys.readouterr().err
+    assert "digits stays as it was measured; needs mnist: the arrays" in capsys.readouterr().err
     (tmp_path / "mnist").mkdir()
     (tmp_path / "mnist/digits.npz").touch()
-    common.run("made up", "", parts, needs={"digits": "mnist/digits.npz"})
+    common.run("made up", "", parts, needs={"digits": "mnist"})
     assert stored["digits"] == 8
