@@ -1,4 +1,5 @@
-"""Writes docs/REPRODUCTION.md, docs/FEW_PHOTOS.md and the linked figures of other documents from the stored results.
+"""Writes docs/REPRODUCTION.md, docs/ERRATA.md and docs/FEW_PHOTOS.md, and the linked figures of other documents, from
+the stored results.
 
 python -m benchmarks.studies.reproduction
 
@@ -15,6 +16,7 @@ from benchmarks.studies.reproduced import cop_corp, errata, few_photos, hoffmann
 
 DOCUMENT = ROOT / "docs/REPRODUCTION.md"
 FEW_PHOTOS = ROOT / "docs/FEW_PHOTOS.md"
+ERRATA = ROOT / "docs/ERRATA.md"
 INTRODUCTION = """# What was reproduced
 
 Every claim, table and figure of the five papers with the paper's figure, ours, and one word: holds, fails or untested.
@@ -27,7 +29,6 @@ and its parent.
 MVTec AD, KolektorSDD2, mSTC, ImageNet, CIFAR, faces and OpenML are not available here. Where others stand in, an order
 of methods is compared, not a figure."""
 PAPERS = (semi_orthogonal, cop_corp, quadrics, hoffmann, kdf_kdn)
-SECTIONS = (*PAPERS, errata)
 STUDIES = (*(paper.__name__.rpartition(".")[2] for paper in PAPERS), "kolektor", "engineers")
 NOT_DRAWN = ("propositions",)
 """Studies without a picture."""
@@ -35,13 +36,14 @@ NOT_DRAWN = ("propositions",)
 
 def document() -> str:
     """The text of docs/REPRODUCTION.md."""
-    texts = [INTRODUCTION, *chain.from_iterable(part.section() for part in SECTIONS)]
+    texts = [INTRODUCTION, *chain.from_iterable(paper.section() for paper in PAPERS)]
     return "\n\n".join(filter(None, texts)) + "\n"
 
 
 def write() -> None:
     DOCUMENT.write_text(document(), encoding="utf-8")
     FEW_PHOTOS.write_text(few_photos.page(), encoding="utf-8")
+    ERRATA.write_text(errata.page(), encoding="utf-8")
     linked_figures.write()
 
 

@@ -3,13 +3,17 @@
 from benchmarks.studies.reproduced.claims import figures, number, table
 
 
-def section() -> list[str]:
-    """What is printed otherwise than it must be meant; each stands with how that was shown."""
+def page() -> str:
+    """The text of docs/ERRATA.md: each stands with how it was shown."""
     proved, identities = figures("propositions"), figures("cop_corp")["exact_identities"]
     kim, constant = proved["kim"], proved["dey"]["constant_as_printed"]
-    return [
-        "## Errata of the papers",
-        "What is printed, what is right, and how it was shown; the scripts are those of the sections above.",
+    return "\n\n".join([
+        "# Errata of the five papers",
+        "What is printed, what is right, and how it was shown. Found while the papers were reproduced "
+        "([REPRODUCTION.md](REPRODUCTION.md)); written by `python -m benchmarks.studies.reproduction` from\n"
+        "[propositions.json](../benchmarks/results/studies/propositions.json) and "
+        "[cop_corp.json](../benchmarks/results/studies/cop_corp.json): do not edit it. Full titles:\n"
+        "[CITE.md](CITE.md).",
         table(("paper, place", "printed", "right", "shown by"), [
             ("Kim, Corollary 1", "(1/α) ‖I‖²", "(1/α²) ‖I‖²",
              f"as printed on {kim['as_printed']} of {kim['cases']} covariances, corrected on {kim['corrected']}"),
@@ -39,4 +43,4 @@ def section() -> list[str]:
              "−1e7 (commented out), beside inputs scaled otherwise: no one of them keeps the error and lowers the "
              "confidence far away on Fig. 3A; a calibrated one does."),
         ]),
-    ]  # fmt: skip
+    ]) + "\n"  # fmt: skip

@@ -61,7 +61,7 @@ def section() -> list[str]:
                   f"{number(mean['semi-orthogonal'])}, {number(mean['sampled'])}, {number(mean['Gaussian'])}, means",
                   word(mean["semi-orthogonal"] > mean["sampled"] > mean["Gaussian"]),
                   f"the whole chain on {chained} of {len(pro)} sets; Gaussian and semi-orthogonal differ by ε alone, "
-                  "see the errata below"),
+                  "see the [errata](ERRATA.md)"),
             Claim("Table 1: the spread over draws is smaller than that of sampling", ".002 < .009 (sd, five draws)",
                   f"{number(spread['semi-orthogonal'])} and {number(spread['sampled'])} (range, three draws)",
                   word(spread["semi-orthogonal"] < spread["sampled"]), "one split of the photos"),
@@ -101,7 +101,7 @@ def section() -> list[str]:
                   f"{proved['theorem_2']} of {cases}", word(proved["theorem_2"] == cases), "the same"),
             Claim("Corollary 1: the error of a flat spectrum, as printed", "(1/α) ‖I‖²",
                   f"{proved['as_printed']} of {cases}; with 1/α² {proved['corrected']}",
-                  word(proved["as_printed"] == cases), "see the errata below"),
+                  word(proved["as_printed"] == cases), "see the [errata](ERRATA.md)"),
             Claim("Time of 100 of 448 channels against all", "191.5 and 1,464.6 s (.13), batch-SVD, 64 × 64 places",
                   f"{number(few['median_ms'] / 1000, 2)} and {number(full['median_ms'] / 1000, 2)} s "
                   f"({number(few['median_ms'] / full['median_ms'], 2)}), fit and score, 8 × 8 places",
