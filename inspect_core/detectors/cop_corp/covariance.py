@@ -14,10 +14,6 @@ from inspect_core.detectors.warned import FitWarning
 
 _ROWS = 2048
 _FLOAT64_PRODUCTS = 2**32
-LARGE = 1024
-"""Dimensions from which a fold's eigenvectors are found among those of all samples."""
-SPAN = 0.999
-"""Share of the variance that the components hold which are turned into a fold's."""
 
 
 class MappedCovariance:
@@ -31,8 +27,6 @@ class MappedCovariance:
         self.feature_map = feature_map
         self.dtype = dtype
         self.count = 0
-        self._axes: tuple[Tensor, Tensor] | None = None
-        self._near: tuple[Tensor, Tensor] | None = None
         self._start(torch.zeros(feature_map.D, dtype=dtype))
 
     def update(self, features: Tensor | np.ndarray) -> "MappedCovariance":
@@ -58,11 +52,9 @@ class MappedCovariance:
     def without(self, other: "MappedCovariance") -> "MappedCovariance":
         """The statistics without those of `other`, which were merged into them; both stay as they are.
 
-        Exact but for the rounding of float64. From LARGE dimensions on, and once `finish` was called, what is left
-        knows the components of all, and has less to find (`_turned`).
+        Exact but for the rounding of float64.
         """
         remaining = MappedCovariance(self.feature_map, dtype=self.dtype)
-        remaining._near = self._axes
         remaining._start(self._shift)
         for statistics, sign in ((self, 1), (other, -1)):
             remaining._add_sums(statistics, sign=sign)
@@ -105,17 +97,13 @@ class MappedCovariance:
 
     def _decompose(self, explained_variance: float) -> KernelPCAMap:
         mean, covariance = self.moments()
-        if self._near is None:
-            eigenvalues, vectors = (values.flip(-1) for values in torch.linalg.eigh(covariance))
-            self._axes = (eigenvalues, vectors) if len(eigenvalues) >= LARGE else None
-        else:
-            eigenvalues, vectors = _turned(covariance, *self._near)
+        eigenvalues, vectors = torch.linalg.eigh(covariance)
         rank = min(len(eigenvalues), self.count - 1)
         return _assemble(
             self.feature_map,
             mean=mean,
-            components=vectors[:, :rank],
-            eigenvalues=eigenvalues[:rank].clamp(min=0.0),
+            components=vectors.flip(-1)[:, :rank],
+            eigenvalues=eigenvalues.flip(-1)[:rank].clamp(min=0.0),
             explained_variance=explained_variance,
             resolution=torch.finfo(self.dtype).eps,
         )
@@ -144,20 +132,6 @@ class MappedCovariance:
         self._products += centred.T @ centred
         self._sum += centred.sum(dim=0, dtype=torch.float64)
         self.count += len(mapped)
-
-
-def _turned(covariance: Tensor, eigenvalues: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues (D,) and eigenvectors (D, D), largest first, of a covariance, given those of one that is near it.
-
-    Within what the leading components span, which hold SPAN of the variance, they are exact (Rayleigh and Ritz); the
-    others stay as they are. Leaving out a tenth of the samples turns the leading ones among each other, and hardly
-    towards directions in which there is next to no variance: errors with q components that hold .9 of it are those of
-    the whole decomposition to 1e-3.
-    """
-    leading = int((eigenvalues.cumsum(0) < SPAN * eigenvalues.sum()).sum()) + 1
-    span, others = vectors[:, :leading], vectors[:, leading:]
-    values, turns = torch.linalg.eigh(span.T @ (covariance @ span))
-    return torch.cat([values.flip(0), eigenvalues[leading:]]), torch.cat([span @ turns.flip(1), others], dim=1)
 
 
 def fit(x: Tensor | np.ndarray, feature_map: FeatureMap, *, explained_variance: float) -> KernelPCAMap:

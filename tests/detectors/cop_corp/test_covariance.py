@@ -4,7 +4,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspect_core.detectors.cop_corp import covariance as covariance_module
 from inspect_core.detectors.cop_corp import fit_corp
 from inspect_core.detectors.cop_corp.covariance import MappedCovariance
 from inspect_core.detectors.cop_corp.feature_maps import cosine_fourier_map, cosine_map, identity_map
@@ -139,29 +138,3 @@ def test_errors():
         statistics.update(features(9, 6))
     with pytest.raises(ValueError, match="explained_variance is 0"):
         statistics.finish(explained_variance=0.0)
-
-
-def test_a_fold_turns_the_components_of_all(monkeypatch):
-    """As if its covariance had been decomposed, but for directions that hold next to nothing."""
-    monkeypatch.setattr(covariance_module, "LARGE", 64)
-    x, fourier = features(6000, 8), cosine_fourier_map(8, M=128, gamma=1.0, seed=0)
-    parts = [MappedCovariance(fourier, dtype=torch.float64).update(rows) for rows in (x[:5400], x[5400:])]
-    total = MappedCovariance(fourier, dtype=torch.float64).merge(parts[0]).merge(parts[1])
-    total.finish()
-    fold, expected = total.without(parts[1]).finish(), parts[0].finish()
-    assert not torch.equal(fold.components, expected.components), "it was decomposed"
-    basis = fold.components.T @ fold.components
-    np.testing.assert_allclose(basis.numpy(), np.eye(len(basis)), atol=1e-12)
-    for share, apart in ((0.5, 1e-4), (0.9, 1e-3), (0.95, 5e-3)):
-        q = expected.components_for(share)
-        assert fold.components_for(share) == q
-        np.testing.assert_allclose(fold.score(x[5400:], q=q).numpy(), expected.score(x[5400:], q=q).numpy(), rtol=apart)
-
-
-def test_small_and_later_statistics_are_decomposed_as_they_are(monkeypatch):
-    monkeypatch.setattr(covariance_module, "LARGE", 5)
-    x = features(400, 5)
-    statistics = MappedCovariance(identity_map(5), dtype=torch.float64).update(x[:300])
-    statistics.finish()
-    later = statistics.update(x[300:]).finish()
-    np.testing.assert_allclose(covariance(later), np.cov(x.T, ddof=0), rtol=1e-10, atol=1e-14)
