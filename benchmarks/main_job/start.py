@@ -30,7 +30,7 @@ from benchmarks.measure import spread, timed
 from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.images.tolerances import photos_per_original
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.ui.teaching_job import FIRST_SAMPLE, SAMPLE_PHOTOS
+from inspect_core.ui.teaching_job import FIRST_SAMPLE, SAMPLE_CHOICES, SAMPLE_PHOTOS
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -76,8 +76,9 @@ def network_over_sample(setting: Setting) -> dict[str, float]:
     the copies of both.
     """
     photos = split_to_teach(sample())
-    order = TeachingConfig(FIRST_SAMPLE, replace(photos, train=photos.train[:SAMPLE_PHOTOS]))
-    inputs = len(order.photos.train) * photos_per_original(order.copied) + 2 * len(order.scored)
+    order = TeachingConfig(FIRST_SAMPLE, replace(photos, train=photos.train[:SAMPLE_PHOTOS]), **SAMPLE_CHOICES)
+    repeats = 0 if order.tolerances is None else 1
+    inputs = len(order.photos.train) * photos_per_original(order.copied) + (1 + repeats) * len(order.scored)
     backbone = network(setting)
     image = np.full((1, *setting.size, 3), 128, np.uint8)
     milliseconds = timed(lambda: backbone.tap_maps(image), repeats=setting.repeats)["median_ms"]

@@ -26,8 +26,8 @@ FIRST_SAMPLE = "flange"
 """The product that the app begins with."""
 SAMPLE_PHOTOS = 40
 """How many of its good photos are learned from: whoever opens it first waits."""
-SAMPLE_CHOICES: dict[str, Any] = {"method": FIXED, "align": NO_ALIGNMENT}
-"""What is chosen for it: its parts lie in a fixture."""
+SAMPLE_CHOICES: dict[str, Any] = {"method": FIXED, "align": NO_ALIGNMENT, "tolerances": None}
+"""What is chosen for it: its parts lie in a fixture, and are not photographed again."""
 AS_PUBLISHED = (
     "As its paper has it, as far as the paper says: no local scale, a minimum area of 1 pixel, no augmented copies. "
     "For reproducing published figures; Loupe's defaults suit most parts better. "
