@@ -23,7 +23,7 @@ class MadeUpNetwork:
     """What `inspect` asks of a backbone, with features that depend on the photo."""
 
     name, size, taps, tap_channels, device = "made up", SIZE, ("blocks.1.1",), (CHANNELS,), torch.device("cpu")
-    at_once = 1
+    at_once, channels = 1, {"blocks.1.1": CHANNELS}
 
     def run(self, images, join=None, *, head=False):
         maps, *further = (
