@@ -43,7 +43,7 @@ class NearestPatchMethod(PatchSampleMethod):
         """A sample that is drawn, and the distances of every patch shown to it."""
         n = int(parameters["patches"])
         memory = 16 * DRAWN * n * work.width + 2 * ROW_BYTES * max(n, work.width)
-        return Costs(5e-9 * work.places * work.shown * n, memory)
+        return Costs(3.5e-9 * work.places * work.shown * n, memory)
 
     def graph(self, detector: NearestNeighbour, columns: Tensor | None, value: int) -> Graph:
         return columns, NearestDistances(detector)
