@@ -2,6 +2,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,7 +70,12 @@ def test_watch_runs_until_ctrl_c(recipe_folder, product, tmp_path, workspace):
     assert running.stdout.readline().startswith("Watching")
     shutil.copy(next((product / "train/good").iterdir()), tmp_path / "in" / "a.jpg")
     assert running.stdout.readline().split()[-1] == "a.jpg"
-    running.send_signal(signal.SIGINT)
+    # Python loses an interrupt that comes while it clears a weak reference: a person presses again.
+    for _ in range(6):
+        running.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(10)
+            break
     assert running.wait(60) == 130
     assert "not judged" in running.stdout.read()
     assert len(list((tmp_path / "out").rglob("a.jpg"))) == 1
