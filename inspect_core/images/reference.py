@@ -144,13 +144,14 @@ class Reference(RegistrationImage):
     def _refined(self, grey: np.ndarray, starts: Sequence[CoarsePose]) -> FoundPose | None:
         """The pose near that of these which agrees best after a few steps."""
         if len(starts) > 1:
-            rough = [(coarse, self._near(grey, coarse, registration.ROUGH)) for coarse in starts]
-            near = [(refined[1], coarse._replace(pose=refined[0])) for coarse, refined in rough if refined is not None]
-            starts = [max(near, key=lambda candidate: candidate[0])[1]] if near else []
-        if not starts:
-            return None
-        fine = self._near(grey, starts[0])
-        return None if fine is None else (starts[0], *fine)
+            rough = [(self._near(grey, coarse, registration.ROUGH), coarse) for coarse in starts]
+            near = [(refined, coarse) for refined, coarse in rough if refined is not None]
+            if not near:
+                return None
+            (pose, _), coarse = max(near, key=lambda candidate: candidate[0][1])
+            starts = [coarse._replace(pose=pose)]
+        poses = ((coarse, self._near(grey, coarse)) for coarse in starts)
+        return next(((coarse, *fine) for coarse, fine in poses if fine is not None), None)
 
     def _near(
         self, grey: np.ndarray, coarse: CoarsePose, steps: int = registration.FINE

@@ -52,8 +52,7 @@ def _every(patches: int, parameters: Parameters) -> int:
 
 
 LEAST_RESIDUAL = 0.01
-"""Share of the variance of good patches left, from which on lengths in float32 give errors to 1e-5: on castings, where
-.1 is left, the largest relative difference from `KernelPCAMap.score` is 4e-6."""
+"""Share of the variance of good patches left, from which on lengths in float32 give it to 1e-5."""
 
 
 class ThinnedCovariance(MappedCovariance):
