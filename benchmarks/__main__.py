@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.main_job import batch, budgets, inspection, memory, moving, recipe_size, start, teaching
+from benchmarks.main_job import batch, budgets, feeding, inspection, memory, moving, recipe_size, start, teaching
 from benchmarks.main_job.setting import FULL, QUICK, Setting
 from benchmarks.measure import RESULTS, Others, machine, write
 
@@ -24,6 +24,7 @@ COSTS = Path(__file__).resolve().parents[1] / "docs/COSTS.md"
 MAIN_JOB: dict[str, tuple[ModuleType, str]] = {
     "inspection": (inspection, "one image: decode, backbone, detector, map, verdict, and the ratio to the backbone"),
     "batch": (batch, "a batch of 1,000 photos against one at a time: photos a second, memory"),
+    "feeding": (feeding, "beside a network that costs nothing: photos a second from file to verdict, CPU a photo"),
     "moving": (
         moving,
         "a move of k, q or the limit with 100 photos, on the page and in a browser; previews of γ and σ",

@@ -136,6 +136,12 @@ def status_of(field: str, process: int | str = "self") -> int:
     raise OSError(f"{path} has no {field}; measure memory on another kernel")
 
 
+def cpu_seconds(process: int) -> float:
+    """Seconds of CPU that a process has used so far, in it and in the system for it. Linux."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def machine() -> dict[str, object]:
     """The machine and the versions a figure belongs to, and the least that the network takes there (`PACED_BY`): a
     machine that is disturbed for a moment must not loosen the budgets.

@@ -17,9 +17,9 @@ from inspect_core.methods.fitted_method import FittedMethod, joined_errors
 from inspect_core.methods.registry import JOIN
 from inspect_core.recipe_format.fields import PlainFields
 from inspect_core.recipe_format.origin import BackboneChoice, Provenance
-from inspect_core.recipe_format.photo_inspector import PhotoInspector, PlacedPhoto
+from inspect_core.recipe_format.photo_inspector import PhotoInspector, PlacedPhoto, maps_of
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, evidence_of
-from inspect_core.scoring.anomaly_map import AREA, SIGMA, to_pixels
+from inspect_core.scoring.anomaly_map import AREA
 from inspect_core.scoring.evidence import Evidence
 from inspect_core.verdict import Verdict
 from inspect_core.whole_part.defect_types import DefectTypes
@@ -133,16 +133,23 @@ class LoadedRecipe(PhotoInspector):
         return self.extractor.at_once
 
     def compute_maps(self, photos: Sequence[PlacedPhoto], *, head: bool) -> list[Sequence[np.ndarray]]:
-        pictures = [photo.picture for photo in photos]
-        further: list[tuple[np.ndarray, ...]] = [()] * len(photos)
-        if head:
-            features, embeddings, logits = self.extractor.describe(pictures, [photo.whole for photo in photos])
-            further = [(embeddings[i : i + 1], logits[i : i + 1]) for i in range(len(photos))]
-        else:
+        wholes = [photo.whole for photo in photos] if head else None
+        errors, *further = self.compute_errors([photo.picture for photo in photos], wholes)
+        return maps_of(errors, further, self.map_size)
+
+    def compute_errors(
+        self, pictures: Sequence[np.ndarray], wholes: Sequence[np.ndarray] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """Calibrated errors (n, h, w) float32 on the patch grid and, with `wholes`, embeddings (n, d) and logits.
+
+        pictures, wholes: as of `PlacedPhoto`, n >= 1.
+        """
+        further: list[np.ndarray] = []
+        if wholes is None:
             features = self.extractor.features_of_inputs(pictures)
-        errors = joined_errors(self.recipe.views, rows_of(features), self.recipe.live_values)
-        maps = [to_pixels(errors_of_photo, self.map_size, sigma=SIGMA) for errors_of_photo in errors]
-        return [(anomaly_map, *outputs) for anomaly_map, outputs in zip(maps, further, strict=True)]
+        else:
+            features, *further = self.extractor.describe(pictures, wholes)
+        return np.stack(joined_errors(self.recipe.views, rows_of(features), self.recipe.live_values)), *further
 
     def embed(self, picture: np.ndarray) -> np.ndarray:
         return embed(picture, self.backbone)

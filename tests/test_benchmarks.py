@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks import __main__ as runner
 from benchmarks import measure
-from benchmarks.main_job import batch, budgets, inspection, memory, moving, setting, start, teaching
+from benchmarks.main_job import batch, budgets, feeding, inspection, memory, moving, setting, start, teaching
 from benchmarks.main_job.budgets import Row
 from benchmarks.main_job.setting import QUICK
 from benchmarks.measure import Others, in_own_process, machine, own_peak_mb, spread, timed, write
@@ -24,7 +24,7 @@ SCRIPTS = sorted(
     for path in Path(runner.__file__).parent.glob("*/*.py")
     if "\ndef main(" in path.read_text(encoding="utf-8")
 )
-PARTS = ("inspection", "batch", "moving", "teaching", "recipe_size")
+PARTS = ("inspection", "batch", "feeding", "moving", "teaching", "recipe_size")
 MACHINE = {
     "when": "2026-11-21T10:00:00+00:00",
     "processor": "EPYC",
@@ -49,7 +49,7 @@ RESULTS = {
 def without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard has its own tests, and so have most methods."""
     monkeypatch.setattr(inspection, "CANDIDATES", ("mahalanobis",))
-    for module in (batch, memory, teaching):
+    for module in (batch, feeding, memory, teaching):
         monkeypatch.setattr(module, "train_product_check", lambda *photos, **settings: None)
         monkeypatch.setattr(module, "with_head", setting.network)
 
@@ -70,7 +70,7 @@ def test_the_main_job_runs_on_little_and_keeps_nothing(without_guard, capsys):
             assert "not measured" not in budgets.table(_results(figures), [_on_quick_grids(row)]), row
     quick, full = (f"{side}x{side}" for side in QUICK.sides)
     steps = figures["inspection"][quick]
-    for name in ("grid", "detector", "map", "detector_and_map"):
+    for name in ("backbone_alone", "patches", "detector", "map", "file_to_verdict"):
         assert 0 < steps[name]["least_ms"] <= steps[name]["median_ms"]
         assert steps[name]["repeats"] == QUICK.repeats
     assert figures["teaching"][full]["images"] == QUICK.good

@@ -34,7 +34,7 @@ class Row:
 
 ROWS = (
     Row("backbone alone, one image", "inspection", "32x32.backbone_alone"),
-    Row("patch grid and projection, 32 × 32", "inspection", "32x32.grid"),
+    Row("backbone with its patches in one graph, 32 × 32", "inspection", "32x32.patches"),
     Row("distances, 32 × 32, k = 100", "inspection", "32x32.detector"),
     Row("map and score, 32 × 32", "inspection", "32x32.map"),
     Row("detector and map, 32 × 32", "inspection", "32x32.detector_and_map_to_backbone", "× backbone", 0.4),
@@ -54,6 +54,11 @@ ROWS = (
     Row("cold start of the runner, golden images included", "line", f"{LOOSE}.cold_start", "s", 2, 1000),
     Row("photos one at a time in the app, file to verdict", "batch", "one_at_a_time", "photos/s"),
     Row("the same by the runner, as a batch", "batch", "batch", "photos/s"),
+    Row("JPEGs of a megapixel to a network that costs nothing, 2 processes", "feeding", "processes.2.rate", "photos/s"),
+    Row("the same, against one process", "feeding", "two_to_one", "×"),
+    Row("its CPU time in a process, a photo", "feeding", "processes.2.worker", "ms", 9),
+    Row("its CPU time in the app's process, a photo", "feeding", "processes.2.main", "ms", 1),
+    Row("forecast from these for 16 cores beside a GPU", "feeding", "forecast_photos_per_s", "photos/s"),
     Row("growth of memory over a batch of 1,000 photos", "batch", "memory.growth", "%", 5, 0.01),
     Row("move of k, 100 photos, 32 × 32", "moving", "32x32.k", "ms", 150),
     Row("move of k, 100 photos, 64 × 64", "moving", "64x64.k", "ms", 150),

@@ -2,9 +2,9 @@
 
 The steps follow each other as in use, one photo after the other, so each finds the caches as the step before left
 them. The backbone is also timed alone, right after a run of itself: that quicker figure is what the ratios divide by.
-Everything from the patch grid on counts as detector and map: projection, distances, map, score. The whole is a verdict
-as users get it, with a product check, and with defect types of the whole part or by region, for good and defective
-photos in turn. Last, what the methods of each candidate for a new folder take for a photo, without the network: what
+What the patches take beyond it, distances, map and score count as detector and map. The whole is a verdict as users
+get it, with a product check, and with defect types of the whole part or by region, for good and defective photos in
+turn. Last, what the methods of each candidate for a new folder take for a photo, without the network: what
 `tuning.shortlist.forecast_ms` forecasts.
 """
 
@@ -31,7 +31,7 @@ from inspect_core.study.study import Study
 from inspect_core.tuning.product_check_training import train_product_check
 from inspect_core.whole_part import defect_type_training
 
-AFTER_BACKBONE = ("grid", "detector", "map")
+WITH_BACKBONE = ("patches", "detector", "map")
 WHOLES = {"file_to_verdict": False, "file_to_verdict_by_region": True}
 """Name of a figure -> whether the defect types are by region."""
 
@@ -100,8 +100,7 @@ def on_grid(recipe: Recipe, backbone: Backbone, paths: list, repeats: int) -> di
             inspect(read(path).pixels, complete, backbone=backbone)
             whole.lap(name)
     timings = {name: values[2:] for name, values in {**watch.took, **whole.took}.items()}
-    timings["grid"] = np.subtract(timings["patches"], timings["backbone_alone"]).tolist()
-    after = np.sum([timings[name] for name in AFTER_BACKBONE], axis=0)
+    after = np.sum([timings[name] for name in WITH_BACKBONE], axis=0) - timings["backbone_alone"]
     return {name: spread(values, "ms") for name, values in timings.items()} | {
         "detector_and_map": spread(after.tolist(), "ms"),
         "detector_and_map_to_backbone": _to_backbone(after, timings),

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,13 @@ from inspect_core.line.batch import BatchInspector, Outputs, photos_of
 from inspect_core.line.batch import run as run_batch
 from inspect_core.line.batch_report import batch_sentence
 from inspect_core.line.common_cause import common_causes
+from inspect_core.line.inspector import Inspector
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.line.verdict_changes import compare_verdicts
 from inspect_core.line.verdict_table import read_table
 from inspect_core.recipe_format.spreadsheet import COMMA, POINT
 from inspect_core.runtime import users
+from inspect_core.sharding import worker_selection
 from inspect_core.sharding.executor import Executor
 
 
@@ -71,11 +74,18 @@ def run(options: argparse.Namespace) -> int:
     truths, notes = confusion.truths_of(photos, options.paths, chosen_reading(options))
     print_notes(notes)
     before = read_table(options.against) if options.against else []
+    if (options.workers, options.cluster) == (None, None) and len(photos) >= worker_selection.MANY_PHOTOS:
+        processes = worker_selection.worthwhile_processes()
+        options.workers = processes if processes > 1 else None
     inspector = inspector_options.open_inspector(options)
     try:
-        with AuditLog.open() as log, worker_options.workers(options) as executor, progress_bar() as report:
+        with (
+            AuditLog.open() as log,
+            worker_options.workers(options) as executor,
+            _judging_on(executor, inspector, options.recipe) as judging,
+            progress_bar() as report,
+        ):
             record = AuditRecord(log, inspector, users.local_user())
-            judging = None if executor is None else _judging(executor, options.recipe)
             option: dict[str, Any] = {"report": report, "on_row": _tell, "judging": judging, "strict": options.strict}
             option |= {"trial": options.trial, "truths": truths}
             rows = run_batch(inspector, photos, outputs, record=record, **option)
@@ -99,11 +109,15 @@ def run(options: argparse.Namespace) -> int:
     return ACCEPTED if all(row.verdict == "accept" for row in rows) else NOT_ACCEPTED
 
 
-def _judging(executor: Executor, recipe: Path) -> BatchInspector:
+def _judging_on(
+    executor: Executor | None, inspector: Inspector, recipe: Path
+) -> AbstractContextManager[BatchInspector | None]:
+    if executor is None:
+        return nullcontext()
     # Imported where it is used: a PC at the line has not all that it needs.
-    from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
+    from inspect_core.sharding.inspection_tasks import judging_on
 
-    return WorkerBatchInspector(executor, recipe)
+    return judging_on(executor, inspector, recipe)
 
 
 def _tell(row: Inspection) -> None:

@@ -207,6 +207,10 @@ def _upright(
             band = image.crop((0, top, right, bottom))
             return band.convert("RGB") if is_blank else band
 
+        if orientation == 1 and not large and not is_blank:
+            upright = values(image)
+            image.close()
+            return upright
         of_one = values(crop(0, 1, right=1))
         size = (width, height) if orientation in _ON_ITS_SIDE else (height, width)
         upright = np.empty((*size, *of_one.shape[2:]), of_one.dtype)
@@ -237,7 +241,7 @@ def _rgb(image: Image.Image) -> np.ndarray:
     if image.has_transparency_data:
         ground = Image.new("RGBA", image.size, (*BACKGROUND, 255))
         image = Image.alpha_composite(ground, image.convert("RGBA"))
-    return np.asarray(image.convert("RGB"))
+    return np.asarray(image if image.mode == "RGB" else image.convert("RGB"))
 
 
 def _brightness(image: Image.Image) -> np.ndarray:

@@ -1,9 +1,10 @@
 """The audit log as the record of one recipe's inspections; a module of its own, since only it needs SQLAlchemy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inspect_core.audit import life_cycle
-from inspect_core.audit.entry import INSPECTION
+from inspect_core.audit.entry import INSPECTION, NewLogEntry
 from inspect_core.audit.inspections import LoggedInspection
 from inspect_core.audit.log import AuditLog
 from inspect_core.inspection import Inspection
@@ -23,8 +24,12 @@ class AuditRecord:
         return None if entry is None else LoggedInspection.of_entry(entry)
 
     def append(self, key: str, inspection: Inspection) -> Inspection:
-        whose = {"user": self.user, "product": self.inspector.product, "recipe": self.inspector.digest}
-        return LoggedInspection.of_entry(self.log.append(INSPECTION, inspection.facts(), **whose, key=key))
+        return self.append_all([(key, inspection)])[0]
+
+    def append_all(self, inspections: Sequence[tuple[str, Inspection]]) -> list[Inspection]:
+        whose = self.user, self.inspector.product, self.inspector.digest
+        new = [NewLogEntry(INSPECTION, inspection.facts(), *whose, key) for key, inspection in inspections]
+        return [LoggedInspection.of_entry(entry) for entry in self.log.append_all(new)]
 
     def approval(self) -> str:
         return life_cycle.approval(self.log, self.inspector.digest)

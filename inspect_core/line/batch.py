@@ -30,8 +30,8 @@ from inspect_core.runtime.workspace import file_digest
 Photo = tuple[str, Path]
 RenderedRow = tuple[Inspection, str, dict[str, bytes]]
 """A row, the SHA-256 of the photo's file, and the content of its maps by ending."""
-BatchInspector = Callable[[Inspector, Sequence[Photo], MapFolder | None], Iterable[RenderedRow]]
-"""Judges photos, in any order."""
+BatchInspector = Callable[[Inspector, Sequence[Photo], MapFolder | None], Iterable[Sequence[RenderedRow]]]
+"""Judges photos, in any order, and yields those that were judged together."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def run(
     strict: whether photos that differ from those taught go to review instead of being accepted; trial: whether the
     record says that this is no production; truths: of photos, by name (`line.confusion`). Rows of an unfinished earlier
     run with this recipe and table are checked and kept, the rest is judged; `on_row` is called with every new row.
-    Every row is in the record, then on disk, before the next is taken, and has the verdict of the record. After an
-    error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises OutputPathError for a
-    file in the way; OSError, naming the remedy, when the disk is full or the folder is missing.
+    Every row is in the record, then on disk, before those judged next are taken, and has the verdict of the record.
+    After an error, a kill or Cancelled, raised by `report`, the same call goes on where it was. Raises OutputPathError
+    for a file in the way; OSError, naming the remedy, when the disk is full or the folder is missing.
     """
     outputs.check([name for name, _ in photos])
     with _remedy(), ExitStack() as until_the_end:
@@ -120,18 +120,25 @@ def run(
             if (row == row.in_strict_mode() if strict else not row.is_strict_review)
         }
         rest = [photo for photo in photos if photo[0] not in rows]
-        for number, (row, file, files) in enumerate((judging or _side_by_side)(inspector, rest, outputs.maps), 1):
-            row = row.in_strict_mode() if strict else row
+        number = 0
+        for together in (judging or _side_by_side)(inspector, rest, outputs.maps):
+            new_rows = [row.in_strict_mode() if strict else row for row, _, _ in together]
             if outputs.maps is not None:
-                outputs.maps.write(row.name, files)
+                for row, _, files in together:
+                    outputs.maps.write(row.name, files)
             if record is not None:
-                logged = replace(row, path=str(paths[row.name]), source="batch", trial=trial)
-                row = row.as_recorded(record.append(_key(batch, row), logged))
-            if journal is not None:
-                journal.append(file, row)
-            rows[row.name] = row
-            on_row(row)
-            report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
+                logged = [replace(row, path=str(paths[row.name]), source="batch", trial=trial) for row in new_rows]
+                recorded = record.append_all(
+                    [(_key(batch, row), entry) for row, entry in zip(new_rows, logged, strict=True)]
+                )
+                new_rows = [row.as_recorded(entry) for row, entry in zip(new_rows, recorded, strict=True)]
+            for row, (_, file, _) in zip(new_rows, together, strict=True):
+                if journal is not None:
+                    journal.append(file, row)
+                rows[row.name] = row
+                number += 1
+                on_row(row)
+                report(number / len(rest), f"{len(rows):,} of {len(photos):,} photos")
         results = [with_truth(rows[name], truths.get(name, ""), inspector.calibration_digests) for name, _ in photos]
         if outputs.table:
             write_table(outputs.table, results, outputs.table_format)
@@ -184,12 +191,14 @@ def _reusable_rows(
     return rows
 
 
-def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[RenderedRow]:
-    return inspect_and_render(inspector, photos, () if maps is None else maps.endings)
+def _side_by_side(inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[list[RenderedRow]]:
+    return ([row] for row in inspect_and_render(inspector, photos, () if maps is None else maps.endings))
 
 
-def inspect_and_render(inspector: Inspector, photos: Sequence[Photo], endings: Sequence[str]) -> Generator[RenderedRow]:
-    """Yield the photos judged, in their order, with their maps for these endings."""
+def inspect_and_render(
+    inspector: Inspector, photos: Sequence[Photo], endings: Sequence[str], *, threads: int | None = None
+) -> Generator[RenderedRow]:
+    """Yield the photos judged, in their order, with their maps for these endings; threads: as of `in_batches`."""
 
     def render(inspected: InspectedPhoto) -> RenderedRow:
         row, verdict, maps = inspected.row, inspected.verdict, {}
@@ -198,7 +207,7 @@ def inspect_and_render(inspector: Inspector, photos: Sequence[Photo], endings: S
             maps = render_map_files(picture.pixels, verdict, row.review, endings)
         return row, inspected.file_sha256, maps
 
-    return inspect_photos(inspector, photos, render)
+    return inspect_photos(inspector, photos, render, threads=threads)
 
 
 @contextmanager

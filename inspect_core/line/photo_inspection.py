@@ -69,8 +69,13 @@ def inspect_photos(
     inspector: Inspector,
     photos: Iterable[tuple[str, Path]],
     work: Callable[[InspectedPhoto], Result] = lambda inspected: inspected,
+    *,
+    threads: int | None = None,
 ) -> Generator[Result]:
-    """Yield work(...) of photos, (name, path), inspected as by `inspect_photo`, several at a time, in their order."""
+    """Yield work(...) of photos, (name, path), inspected as by `inspect_photo`, several at a time, in their order.
+
+    threads: as of `in_batches`.
+    """
     keep = inspector.at_once == 1
     return in_batches(
         lambda photo: prepare(inspector, *photo, keep=keep),
@@ -78,6 +83,7 @@ def inspect_photos(
         lambda inspection: work(finish(inspector, inspection)),
         photos,
         at_once=inspector.at_once,
+        threads=threads,
     )
 
 

@@ -1,6 +1,7 @@
 """The log of inspections as batch and watch folder use it."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Protocol
 
 from inspect_core.inspection import Inspection
@@ -18,6 +19,10 @@ class Record(Protocol):
 
         Raises OSError when it cannot be stored.
         """
+        ...
+
+    def append_all(self, inspections: Sequence[tuple[str, Inspection]]) -> list[Inspection]:
+        """The same for several, each with its key, all of which are recorded or none."""
         ...
 
     def approval(self) -> str:

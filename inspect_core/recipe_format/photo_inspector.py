@@ -21,7 +21,7 @@ from inspect_core.recipe_format.recipe_package import recipe_errors
 from inspect_core.recipe_format.recorded_photos import CalibrationPhoto, ChallengePart, read_challenge
 from inspect_core.runtime.json_record import from_table
 from inspect_core.runtime.ordered_pool import in_batches
-from inspect_core.scoring.anomaly_map import AREA, largest_area
+from inspect_core.scoring.anomaly_map import AREA, SIGMA, largest_area, to_pixels
 from inspect_core.verdict import Limits, Region, Verdict, Visibility, assemble, mask_uninspected, not_located
 from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.product_check import ProductCheck
@@ -162,6 +162,12 @@ class PhotoInspector(ABC):
         """Whether a verdict takes the embedding and the logits of the whole photo."""
         by_whole = self.defect_types is not None and not self.defect_types.by_region
         return by_whole or (self.product_check is not None and self.product_check.is_on)
+
+
+def maps_of(errors: np.ndarray, further: Sequence[np.ndarray], map_size: tuple[int, int]) -> list[Sequence[np.ndarray]]:
+    """The outputs of `PhotoInspector.compute_maps`; errors: (n, h, w) on the patch grid, further: rows beside them."""
+    maps = [to_pixels(errors_of_photo, map_size, sigma=SIGMA) for errors_of_photo in errors]
+    return [(anomaly_map, *(rows[i : i + 1] for rows in further)) for i, anomaly_map in enumerate(maps)]
 
 
 USED = tuple(name for name in PARTS if name in PhotoInspector.__annotations__)

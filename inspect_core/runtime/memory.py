@@ -1,4 +1,4 @@
-"""How glibc keeps memory that was freed: in one place, and returned when a long job has ended."""
+"""This machine's memory, and how glibc keeps what was freed: in one place, and returned when a long job has ended."""
 
 import contextlib
 import ctypes
@@ -12,6 +12,14 @@ M_ARENA_MAX = -8
 def return_memory() -> None:
     """Freed memory: glibc keeps it, a decoded photo or 60 to 200 MB after teaching."""
     _ask_glibc("malloc_trim", 0)
+
+
+def total_bytes() -> int | None:
+    """This machine's memory, None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def share_memory() -> None:

@@ -1,16 +1,18 @@
-"""A batch judged by workers: photos and a saved recipe go out, rows and maps come back as they are done.
+"""A batch judged by workers: photos and a recipe go out, rows and maps come back as they are done.
 
-An exported recipe needs no torch, here or on a worker.
+A worker opens an exported recipe, which needs no torch; a saved one with a network of its own; or one whose network
+runs here, on a GPU, which it only asks.
 """
 
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from inspect_core.line.batch import Photo, RenderedRow, inspect_and_render
 from inspect_core.line.inspector import Inspector
@@ -20,6 +22,9 @@ from inspect_core.recipe_format.zipped import zipped
 from inspect_core.runner import Runner
 from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.sharding.executor import IDLE_WORKER_BYTES, RESTING_EXPORTED, Executor, Failure
+from inspect_core.sharding.network_client import NetworkAddress, ServedRecipe
+from inspect_core.sharding.network_server import NetworkServer
+from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.shard_runner import ATTEMPTS, results
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
@@ -30,42 +35,41 @@ PHOTOS = 16
 """Of one task: its maps are on their way together."""
 
 
-@dataclass(frozen=True, eq=False)
-class InspectionTask:
-    """Inspects photos with a recipe.
+class Opening(Protocol):
+    """A recipe as it is sent to a worker, and how it is opened there, with one thread."""
 
-    package: the recipe as a zip; release: digest of an export; network: None for an exported recipe; endings: of the
-    maps that are wanted.
-    """
+    @property
+    def resting_bytes(self) -> int:
+        """Memory of a worker that holds it and no photo."""
+        ...
+
+    def __call__(self) -> Inspector:
+        """The recipe, checked and ready. Raises ValueError as its readers do."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SentExport:
+    """An exported recipe, as a zip, with its digest."""
 
     package: bytes
     release: str
-    network: "SentBackbone | None"
-    endings: tuple[str, ...]
+    resting_bytes = RESTING_EXPORTED
 
-    @classmethod
-    def from_inspector(cls, path: Path, inspector: Inspector, maps: MapFolder | None) -> "InspectionTask":
-        """path: of the saved recipe that the inspector was opened from."""
-        backbone = getattr(inspector, "backbone", None)
-        network = None
-        if backbone is not None:
-            from inspect_core.sharding.transport import SentBackbone  # which loads torch, as the recipe has
-
-            network = SentBackbone.from_backbone(backbone)
-        return cls(zipped(path), inspector.release, network, () if maps is None else maps.endings)
-
-    def __call__(self, photos: Sequence[Photo]) -> list[RenderedRow]:
-        return list(inspect_and_render(_opened(self), photos, self.endings))
+    def __call__(self) -> Inspector:
+        with _as_file(self.package) as path:
+            return Runner(path, threads=1, release=self.release)
 
 
-@lru_cache(maxsize=1)
-def _opened(task: InspectionTask) -> Inspector:
-    """The recipe, checked and ready, with one thread. Raises ValueError as its readers do."""
-    with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
-        path = Path(folder, "recipe.zip")
-        path.write_bytes(task.package)
-        if task.network is None:
-            return Runner(path, threads=1, release=task.release)
+@dataclass(frozen=True, eq=False)
+class SentRecipe:
+    """A saved recipe, as a zip, with its network."""
+
+    package: bytes
+    network: "SentBackbone"
+    resting_bytes = IDLE_WORKER_BYTES
+
+    def __call__(self) -> Inspector:
         # Imported where they are used: an exported recipe needs none of them.
         from inspect_core.recipe import LoadedRecipe
         from inspect_core.recipe_io.recipe_file import load
@@ -73,44 +77,113 @@ def _opened(task: InspectionTask) -> Inspector:
         from inspect_core.sharding.transport import backbone_of
 
         limit_to_one_core()
-        return LoadedRecipe(load(path), backbone_of(task.network))
+        with _as_file(self.package) as path:
+            return LoadedRecipe(load(path), backbone_of(self.network))
+
+
+@dataclass(frozen=True, eq=False)
+class SentFacts:
+    """A recipe without its network, which is served at an address; facts: as `recipe.Recipe.facts`."""
+
+    address: NetworkAddress
+    facts: Mapping[str, Any]
+    resting_bytes = RESTING_EXPORTED
+
+    def __call__(self) -> Inspector:
+        return ServedRecipe(self.address, self.facts)
+
+
+@contextmanager
+def judging_on(executor: Executor | None, inspector: Inspector, path: Path) -> Generator["WorkerBatchInspector | None"]:
+    """Who judges a batch on these workers, None for this process; path: of the recipe that the inspector was opened
+    from.
+
+    A network on a GPU is served to processes of this machine, which do all else; others open their copy of the recipe.
+    """
+    if executor is None:
+        yield None
+    elif inspector.at_once == 1 or not isinstance(executor, Processes):
+        yield WorkerBatchInspector(executor, opening_of(inspector, path))
+    else:
+        recipe: Any = inspector  # a `recipe.LoadedRecipe`, as it takes batches
+        with closing(NetworkServer(recipe)) as server:
+            yield WorkerBatchInspector(executor, SentFacts(server.address, recipe.recipe.facts))
+
+
+def opening_of(inspector: Inspector, path: Path) -> Opening:
+    backbone = getattr(inspector, "backbone", None)
+    if backbone is None:
+        return SentExport(zipped(path), inspector.release)
+    from inspect_core.sharding.transport import SentBackbone  # which loads torch, as the recipe has
+
+    return SentRecipe(zipped(path), SentBackbone.from_backbone(backbone))
+
+
+@dataclass(frozen=True, eq=False)
+class InspectionTask:
+    """Inspects photos with a recipe. endings: of the maps that are wanted."""
+
+    opening: Opening
+    endings: tuple[str, ...]
+
+    def __call__(self, photos: Sequence[Photo]) -> list[RenderedRow]:
+        return list(inspect_and_render(_opened(self), photos, self.endings, threads=1))  # on a core of its own
+
+
+@lru_cache(maxsize=1)
+def _opened(task: InspectionTask) -> Inspector:
+    return task.opening()
+
+
+@contextmanager
+def _as_file(package: bytes) -> Generator[Path]:
+    with tempfile.TemporaryDirectory(prefix="loupe-recipe-") as folder:
+        path = Path(folder, "recipe.zip")
+        path.write_bytes(package)
+        yield path
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerBatchInspector:
-    """A `line.batch.BatchInspector`. path: of the saved recipe that the inspector was opened from."""
+    """A `line.batch.BatchInspector`. opening: of the inspector's recipe."""
 
     executor: Executor
-    path: Path
+    opening: Opening
 
-    def __call__(self, inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None) -> Iterator[RenderedRow]:
+    def __call__(
+        self, inspector: Inspector, photos: Sequence[Photo], maps: MapFolder | None
+    ) -> Iterator[list[RenderedRow]]:
         """Yield every photo once, with the verdict that this process would give, to the bit; in any order.
 
         What a worker cannot judge is judged here; photos of a shard that failed in every attempt, or whose results
         could not be used, are not judged, and their rows say why. Raises ValueError for too little memory.
         """
-        task = InspectionTask.from_inspector(self.path, inspector, maps)
+        task = InspectionTask(self.opening, () if maps is None else maps.endings)
         parts = ranges(len(photos), PHOTOS)
-        self.executor.require(RESTING_EXPORTED if task.network is None else IDLE_WORKER_BYTES)
+        self.executor.require(self.opening.resting_bytes)
 
         def some_of(number: int) -> Sequence[Photo]:
             return photos[parts[number].start : parts[number].stop]
 
-        def sent(number: int) -> list[Photo]:  # a worker may run in another folder
+        def absolute(number: int) -> list[Photo]:  # a worker may run in another folder
             return [(name, Path(os.path.abspath(path))) for name, path in some_of(number)]
 
         def checked_answer(number: int, shard_answer: Any) -> Any:
             reason_given = fault(shard_answer, [name for name, _ in some_of(number)], inspector)
             return Failure(reason_given) if reason_given else shard_answer
 
-        for number, rows_of_shard in results(self.executor, task, sent, checked_answer, range(len(parts))):
+        for number, rows_of_shard in results(self.executor, task, absolute, checked_answer, range(len(parts))):
             if isinstance(rows_of_shard, Failure):
                 reason = f"its shard failed {ATTEMPTS} times: {rows_of_shard.reason}"
-                yield from ((uninspected_row(inspector, name, reason=reason), "", {}) for name, _ in some_of(number))
+                yield [(uninspected_row(inspector, name, reason=reason), "", {}) for name, _ in some_of(number)]
                 continue
-            for drawn, photo in zip(rows_of_shard, some_of(number), strict=True):
-                here = [photo] if drawn[0].verdict == NOT_JUDGED else []
-                yield next(inspect_and_render(inspector, here, task.endings), drawn)
+            failed = [
+                photo
+                for photo, (row, _, _) in zip(some_of(number), rows_of_shard, strict=True)
+                if row.verdict == NOT_JUDGED
+            ]
+            here = inspect_and_render(inspector, failed, task.endings)
+            yield [next(here) if drawn[0].verdict == NOT_JUDGED else drawn for drawn in rows_of_shard]
 
 
 def fault(shard_answer: Any, names: Sequence[str], inspector: Inspector) -> str:

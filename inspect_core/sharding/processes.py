@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from importlib.machinery import ModuleSpec
 from typing import Any
 
+from inspect_core.runtime.memory import total_bytes
 from inspect_core.runtime.process_settings import set_up_process
 from inspect_core.sharding.executor import WORKER_KILLED, Failure, Numbered, Task, environment_stamp, perform
 
@@ -70,11 +71,8 @@ class Processes:
 
     def require(self, memory: int) -> None:
         """As `Executor.require`, compared with this machine's memory, which all processes share."""
-        try:
-            total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        except (AttributeError, ValueError, OSError):  # not known here
-            return
-        if self.workers * memory > total:
+        total = total_bytes()
+        if total is not None and self.workers * memory > total:
             raise ValueError(
                 f"{self.workers} processes need {self.workers * memory / 1e9:.1f} GB of memory, {memory / 1e9:.1f} "
                 f"each, and this machine has {total / 1e9:.1f}; use at most {max(total // memory, 1)}"

@@ -6,9 +6,26 @@ from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from inspect_core.runtime.memory import total_bytes
 from inspect_core.sharding.cluster import Certificates, Cluster
-from inspect_core.sharding.executor import Executor
+from inspect_core.sharding.executor import IDLE_WORKER_BYTES, Executor
 from inspect_core.sharding.processes import Processes
+
+FEW_CORES = 4
+"""Beyond these, threads of one process wait for Python's lock, and processes judge more photos a second."""
+MANY_PHOTOS = 500
+"""From so many on, what a process saves is more than its start takes."""
+
+
+def worthwhile_processes() -> int:
+    """Processes on this machine that judge many photos soonest: one a core, as far as half of the memory goes; 1 where
+    there are few cores or no torch.
+    """
+    count = os.cpu_count() or 1
+    if count <= FEW_CORES or find_spec("torch") is None:
+        return 1
+    memory = total_bytes()
+    return count if memory is None else max(1, min(count, memory // (2 * IDLE_WORKER_BYTES)))
 
 
 def read_cluster_settings() -> tuple[str | None, Certificates | None]:

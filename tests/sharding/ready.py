@@ -1,7 +1,8 @@
-"""A task for workers, in a module that loads nothing else."""
+"""Tasks for workers, in a module that loads nothing else."""
 
 import os
 import signal
+import sys
 import time
 
 from inspect_core.sharding import processes
@@ -18,3 +19,14 @@ class Ready:
         if payload == "slow":
             time.sleep(60)
         return payload, [os.environ[name] for name in processes.ONE_THREAD]
+
+
+class LoadedModules:
+    """A task that opens a recipe and returns the names of all modules that are loaded then."""
+
+    def __init__(self, opening):
+        self.opening = opening
+
+    def __call__(self, payload):
+        self.opening()
+        return sorted({name.split(".")[0] for name in sys.modules})

@@ -17,7 +17,7 @@ from inspect_core.scoring.overlap_counts import OverlapCounts
 from inspect_core.sharding import inspection_tasks
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import attempt
-from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector, opening_of
 from inspect_core.sharding.shard_runner import ATTEMPTS
 from inspect_core.sharding.study_workers import KINDS, ShardResult, fault
 from inspect_core.study.evaluation_scores import EvaluationScores
@@ -95,8 +95,9 @@ def rows_of(photo, tmp_path, monkeypatch):  # noqa: F811
     photos = [(f"{name}.png", photo(tmp_path / f"{name}.png", level)) for name, level in (("a", 50), ("b", 220))]
 
     def judge(spoil, times=ATTEMPTS):
-        judging = WorkerBatchInspector(Faulty(spoil, times), tmp_path)
-        return [row for row, _, _ in judging(ByBrightness(), photos, MapFolder(tmp_path / "maps"))]
+        judging = WorkerBatchInspector(Faulty(spoil, times), opening_of(ByBrightness(), tmp_path))
+        together = judging(ByBrightness(), photos, MapFolder(tmp_path / "maps"))
+        return [row for rows in together for row, _, _ in rows]
 
     return judge
 

@@ -17,7 +17,7 @@ from inspect_core.recipe_io.recipe_file import save
 from inspect_core.sharding import cluster
 from inspect_core.sharding.cluster import Certificates, Cluster, validate_address
 from inspect_core.sharding.executor import Refused
-from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector, opening_of
 from inspect_core.sharding.study_workers import OnWorkers
 from inspect_core.sharding.worker_selection import workers
 from tests.sharding.conftest import Started, bits
@@ -59,7 +59,7 @@ def test_two_manual_workers_give_the_bits_of_one_process(study_of, started, plai
                 asdict(row) | {"time": "", "milliseconds": 0}
                 for row in run(inspector, photos, Outputs(), judging=judging)
             ]
-            for judging in (None, WorkerBatchInspector(executor, tmp_path / "recipe.zip"))
+            for judging in (None, WorkerBatchInspector(executor, opening_of(inspector, tmp_path / "recipe.zip")))
         ]
         assert rows[0] == rows[1]
         killed = []

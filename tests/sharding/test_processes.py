@@ -20,7 +20,7 @@ from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import checkpoints, processes, study_workers
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.executor import Refused, attempt
-from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
+from inspect_core.sharding.inspection_tasks import WorkerBatchInspector, opening_of
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.shard_runner import ATTEMPTS, ShardsFailed, results, stored_results
 from inspect_core.sharding.study_workers import OnWorkers
@@ -119,7 +119,10 @@ def test_product_check_and_verdicts_equal_one_process(plain, pool, product, tmp_
     inspector = LoadedRecipe(recipe, plain.extractor.backbone)
     photos = [*photos_of([product / "test"]), ("gone.png", tmp_path / "gone.png")]
     verdicts = {}
-    for name, judging in (("plain", None), ("workers", WorkerBatchInspector(pool, tmp_path / "recipe"))):
+    for name, judging in (
+        ("plain", None),
+        ("workers", WorkerBatchInspector(pool, opening_of(inspector, tmp_path / "recipe"))),
+    ):
         outputs = Outputs(tmp_path / f"{name}.csv", MapFolder(tmp_path / name))
         rows = run(inspector, photos, outputs, judging=judging)
         maps = {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.[pn][np][gy]")}

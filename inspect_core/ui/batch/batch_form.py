@@ -192,10 +192,11 @@ def _worker_inputs() -> tuple[int, bool]:
     cores = os.cpu_count() or 1
     words = (
         f"Number of parallel processes; this machine has {cores} cores. 1 is fastest for a few hundred photos, "
-        "because each extra process first loads the network. Each needs about 1 GB of memory. Verdicts do not "
-        "change."
+        "because each extra process first loads the network, unless that runs on a GPU. Each needs about 1 GB of "
+        "memory. Verdicts do not change."
     )
-    workers = st.number_input("Processes", 1, cores, 1, key="batch_workers", width=NUMBER_WIDTH, help=words)
+    default = worker_selection.worthwhile_processes()
+    workers = st.number_input("Processes", 1, cores, default, key="batch_workers", width=NUMBER_WIDTH, help=words)
     return int(workers), False
 
 

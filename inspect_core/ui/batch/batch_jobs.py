@@ -19,7 +19,7 @@ from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.sharding import worker_selection
-from inspect_core.sharding.inspection_tasks import WorkerBatchInspector
+from inspect_core.sharding.inspection_tasks import judging_on
 from inspect_core.ui import batch_store, shell
 from inspect_core.ui.batch_store import BatchRun
 from inspect_core.ui.inspected_photos import inspector_of
@@ -92,8 +92,7 @@ def _judge(batch: BatchRun, job: Job, user: str) -> None:
         job.report(0.0, f"waiting for the workers of {address}")
     else:
         chosen = worker_selection.workers(batch.workers if batch.workers > 1 else None)
-    with AuditLog.open() as log, chosen as executor:
-        judging = None if executor is None else WorkerBatchInspector(executor, path)
+    with AuditLog.open() as log, chosen as executor, judging_on(executor, inspector, path) as judging:
         by = "" if executor is None else f" on {executor.words}"
 
         def report(fraction: float, step: str) -> None:
