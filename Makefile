@@ -69,7 +69,7 @@ $(APP): requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check -q -r requirements.txt
 	touch $@
 
-$(DEV): $(APP) requirements-dev.txt requirements-cluster.txt
+$(DEV): $(APP) requirements-dev.txt requirements-cluster.txt requirements-station.txt
 	$(BIN)/python -m pip install --disable-pip-version-check -q -r requirements-dev.txt
 	touch $@
 

@@ -75,6 +75,7 @@ if __name__ == "__main__":  # run for a session
             st.Page("pages/teach.py", title="Teach", icon=":material/school:"),
             st.Page("pages/inspect.py", title="Inspect", icon=":material/center_focus_strong:", default=True),
             st.Page("pages/batch.py", title="Batch", icon=":material/burst_mode:"),
+            st.Page("pages/line.py", title="Line", icon=":material/conveyor_belt:"),
         ],
         "Analyse": [
             st.Page("pages/explore.py", title="Explore", icon=":material/scatter_plot:"),

@@ -40,6 +40,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "line": ("main_job", "the exported recipe: graph against the backbone alone, differences to the app, cold start"),
     "sharding": ("methods", "teaching by workers: 100,000 simulated photos and 5,000 real ones; about an hour"),
     "photo_memory": ("main_job", "peak memory of a 64-megapixel photo by kind of file, beside its bound"),
+    "station": ("main_job", "a station at the line under 200 kills: what passed, what was lost, latency"),
     "kills": ("main_job", "batch, watch and saving killed 200 times each: what is lost, doubled or misplaced"),
     "quadrics_costs": ("methods", "what fitting and scoring quadrics cost, beside the forecast"),
     "defects_among_good": ("methods", "defects among the good photos: does the first look show them, their cost"),

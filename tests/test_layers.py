@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ROOMS = (
     "__main__", "cli", "ui", "playgrounds", "workbench", "tuning", "sharding", "study", "recipe_io", "recipe",
-    "methods", "features", "plots", "detectors", "line", "audit", "spc", "runner", "recipe_format", "whole_part",
-    "classify", "inspection", "verdict", "scoring", "datasets", "images", "runtime",
+    "methods", "features", "plots", "detectors", "station", "line", "audit", "spc", "runner", "recipe_format",
+    "whole_part", "classify", "inspection", "verdict", "scoring", "datasets", "images", "runtime",
 )  # fmt: skip
 CLOSED = {"detectors", "classify", "scoring"}
 """Rooms that import no other of ours but SHARED."""
 SHARED = {"inspect_core.runtime.json_record", "inspect_core.runtime.stored", "inspect_core.runtime.threads"}
 """Modules: the form in which a fitted value is kept, and work that all cores share."""
-BELOW_THE_LINE = set(ROOMS[ROOMS.index("line") :])
+BELOW_THE_LINE = set(ROOMS[ROOMS.index("station") :])
 """Rooms that the line loads: NumPy, SciPy, Pillow, OpenCV and ONNX Runtime only, SQLAlchemy for `audit`."""
 OF_THE_APP = {
     "runtime.threads": {"torch", "threadpoolctl"},
@@ -27,7 +27,14 @@ OF_THE_APP = {
     "classify.forest": {"scikit-learn"},
 }
 """What modules of theirs load where the app alone calls them."""
-DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless", "yaml": "pyyaml", "sklearn": "scikit-learn"}
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "paho": "paho-mqtt",
+    "zxingcpp": "zxing-cpp",
+    "cv2": "opencv-python-headless",
+    "yaml": "pyyaml",
+    "sklearn": "scikit-learn",
+}
 TRAINING = {"classify.net_training"}
 """Modules of theirs that are loaded when something is trained."""
 
@@ -80,10 +87,13 @@ def test_a_pc_at_the_line_has_what_is_imported_there() -> None:
     """Lazily too: a list beside photos that is not in UTF-8 needs a package that a folder without one does not."""
     rows = (ROOT / "requirements-line.txt").read_text(encoding="utf-8").splitlines()
     known = {row.partition("==")[0] for row in rows}
+    of_station = (ROOT / "requirements-station.txt").read_text(encoding="utf-8").splitlines()
+    known_at_station = known | {row.partition("==")[0] for row in of_station}
     for name, path in modules():
         if name.split(".")[0] in BELOW_THE_LINE and name not in TRAINING:
             packages = {other.split(".")[0] for other in imported(path)} - {"inspect_core"} - sys.stdlib_module_names
             missing = {DISTRIBUTIONS.get(package, package.replace("_", "-")) for package in packages} - known
+            missing -= known_at_station if name.startswith("station.") else set()
             assert missing <= OF_THE_APP.get(name, set()), f"{name} needs {missing}"
 
 

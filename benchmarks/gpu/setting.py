@@ -28,7 +28,7 @@ class GpuSetting:
 
 
 FULL = GpuSetting()
-QUICK = GpuSetting((LITE,), ("mahalanobis", "nearest"), 6, (24,), 128, 24)
+QUICK = GpuSetting((LITE,), ("mahalanobis", "nearest"), 4, (12,), 128, 10)
 """Only to see that everything runs; its figures say nothing."""
 
 

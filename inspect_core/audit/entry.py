@@ -16,6 +16,7 @@ CHALLENGE_OVERRIDE = "challenge override"
 RELABELLED = "part relabelled"
 DRIFT = "drift"
 WATCH_INTERRUPTED = "watch interrupted"
+PART = "part"
 CLOCK_SET_BACK = "clock set back"
 KINDS = (
     INSPECTION,
@@ -28,6 +29,7 @@ KINDS = (
     RELABELLED,
     DRIFT,
     WATCH_INTERRUPTED,
+    PART,
     CLOCK_SET_BACK,
 )
 """Kinds of entries. The last one is written by the log itself."""

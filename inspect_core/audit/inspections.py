@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, LogEntry
+from inspect_core.audit.entry import INSPECTION, KINDS, OVERRIDE, PART, LogEntry
 from inspect_core.audit.log import AuditLog
 from inspect_core.inspection import Inspection
 from inspect_core.verdict import ALL_VERDICTS
@@ -67,8 +67,8 @@ def read(
 def other_entries(
     log: AuditLog, *, since: datetime | None = None, until: datetime | None = None, most: int
 ) -> list[LogEntry]:
-    """All entries of that period except inspections, the latest first. Raises LogError."""
-    kinds = (kind for kind in KINDS if kind != INSPECTION)
+    """All entries of that period except inspections and parts, the latest first. Raises LogError."""
+    kinds = (kind for kind in KINDS if kind not in (INSPECTION, PART))
     entries = [entry for kind in kinds for entry in log.entries(kind=kind, since=since, until=until, newest=most)]
     return sorted(entries, key=lambda entry: -entry.number)[:most]
 

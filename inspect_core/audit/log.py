@@ -109,10 +109,12 @@ class AuditLog:
         newest: int | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        after: int | None = None,
     ) -> Iterator[LogEntry]:
         """Yield entries of this kind and recipe from `since` on and before `until`, read in batches.
 
-        In the order of the log; with `newest`, at most that many, the last one first. Times need a time zone.
+        In the order of the log; with `newest`, at most that many, the last one first; after: the number of the entry
+        before the first. Times need a time zone.
         """
         number = ENTRIES.c.number
         remaining = newest
@@ -121,6 +123,7 @@ class AuditLog:
         query = query if recipe is None else query.where(ENTRIES.c.recipe == storable(recipe))
         query = query if since is None else query.where(ENTRIES.c.time >= _in_utc(since))
         query = query if until is None else query.where(ENTRIES.c.time < _in_utc(until))
+        query = query if after is None else query.where(number > after)
         while remaining is None or remaining > 0:
             rows = self._rows(query.limit(BATCH if remaining is None else min(BATCH, remaining)))
             yield from map(_entry, rows)

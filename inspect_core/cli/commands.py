@@ -24,6 +24,8 @@ SUBCOMMANDS = {
     "screen": "list unusual good photos before teaching",
     "inspect": "inspect photos with a recipe",
     "watch": "inspect photos as they arrive in a folder and sort them by verdict",
+    "station": "take parts from a controller (PLC), and answer each with a verdict",
+    "serve": "inspect photos sent by HTTP",
     "evaluate": "teach from a folder and measure how well good and defective parts are separated",
     "export": "export a recipe for the line and verify that it gives the same verdicts",
     "verify": "check the integrity of the audit log",

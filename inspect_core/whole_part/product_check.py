@@ -19,6 +19,7 @@ from inspect_core.verdict import ProductCheckResult
 
 OFF, WARN, STOP = "off", "warn", "stop"
 MODES = (OFF, WARN, STOP)
+RIGHT = "Right product."
 ALONE, FUSED = "alone", "fused"
 
 
@@ -126,7 +127,7 @@ class ProductCheck(Stored):
         if not self.is_on:
             return None
         if as_finite_number(score, name="the product check's score") <= self.limit:
-            return ProductCheckResult(False, False, "Right product.", score)
+            return ProductCheckResult(False, False, RIGHT, score)
         stops = self.mode == STOP
         finding = "so the recipe rejects it" if stops else "so do not rely on the verdict"
         figures = f"(product check {score:.2f}, limit {self.limit:.2f})"

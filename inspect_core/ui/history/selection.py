@@ -74,12 +74,16 @@ def choose(log: AuditLog) -> Selection:
     types = row.multiselect("Defect type", known, key="history_type", width=200, placeholder="all")
     if types:
         chosen = [inspection for inspection in chosen if inspection.defect_type in types]
+    known_lots = sorted({inspection.lot for inspection in chosen if inspection.lot})
+    lots = row.multiselect("Lot", known_lots, key="history_lot", width=160, placeholder="all") if known_lots else []
+    if lots:
+        chosen = [inspection for inspection in chosen if inspection.lot in lots]
     trials = sum(inspection.trial for inspection in chosen)
     with_trials = bool(trials) and row.toggle(f"Trials ({trials:,})", key="history_trials", help=TO_TRIALS)
     if not with_trials:
         chosen = [inspection for inspection in chosen if not inspection.trial]
     filters_text = ", ".join(
-        [product or ALL_PRODUCTS, names[recipe], period, *(VERDICT_PHRASES[word] for word in words), *types]
+        [product or ALL_PRODUCTS, names[recipe], period, *(VERDICT_PHRASES[word] for word in words), *types, *lots]
         + ["with trials"] * with_trials
     )
     return Selection(chosen, changes, filters_text, head, len(inspections) == MAX_INSPECTIONS)

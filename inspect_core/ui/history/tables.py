@@ -21,14 +21,25 @@ ON_A_PAGE = 12
 PICTURE = 280
 BESIDE = 400
 _CHOSEN = "history_entry"
+_OF_STATIONS = (
+    DataColumn("Number", lambda part: part.part, "Of the part, at a station."),
+    DataColumn("Lot", lambda part: part.lot),
+    DataColumn("View", lambda part: part.view),
+)
 
 
 def _matching(inspections: Sequence[LoggedInspection]) -> Sequence[LoggedInspection]:
-    """The parts whose name holds what is typed, that of the entry so numbered first; all where nothing is."""
+    """The parts of which photo, number or lot holds what is typed, that of the entry so numbered first; all where
+    nothing is.
+    """
     text = st.text_input(
-        "Find a part", key="history_part", placeholder="name of a photo or entry", width=BESIDE
+        "Find a part", key="history_part", placeholder="photo, part number, lot or entry", width=BESIDE
     ).strip()
-    matching = [part for part in inspections if text.lower() in part.name.lower() or text == str(part.number)]
+    matching = [
+        part
+        for part in inspections
+        if text.lower() in f"{part.name}\0{part.part}\0{part.lot}".lower() or text == str(part.number)
+    ]
     if not matching:
         st.info(f"None of these parts is named “{shell.escape(text)}”.", icon=":material/search_off:")
     return sorted(matching, key=lambda part: text != str(part.number))
@@ -51,6 +62,7 @@ def parts(selection: Selection) -> None:
         [
             DataColumn("Time", lambda part: local(part.moment).replace(tzinfo=None), format=TIME),
             DataColumn("Part", lambda part: part.name),
+            *(column for column in _OF_STATIONS if any(map(column.value, shown))),
             DataColumn("Verdict", lambda part: data_table.verdict_with_symbol(part.final_verdict)),
             DataColumn("Score", lambda part: part.score, format=SCORE),
             DataColumn("Limit", lambda part: part.reject, "The reject limit in force at that time.", SCORE),

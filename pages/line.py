@@ -1,0 +1,21 @@
+"""What does the station do now? The last part, readable from three metres, and what is in the way."""
+
+import streamlit as st
+
+from inspect_core.station.status_board import read_statuses
+from inspect_core.ui import shell
+from inspect_core.ui.line import station_panel
+
+shell.gate("pages/line.py")
+
+st.title("Line")
+statuses = read_statuses()
+if not statuses:
+    station_panel.show_empty()
+    st.stop()
+names = [status.name for status in statuses]
+if len(names) > 1:
+    name = st.segmented_control("Station", names, default=names[0], required=True, key="line_station")
+else:
+    name = names[0]
+station_panel.show(name)
