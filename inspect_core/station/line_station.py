@@ -1,7 +1,7 @@
 """A station: triggers in, one recorded verdict a part out. Everything that decides about a result stands here in order.
 
-A part is photographed, judged, recorded in the log in one transaction, its photos are kept or removed, and only then is
-its result shown. Whatever is killed on the way leaves a part without a result, which its controller takes for bad; what
+A part is photographed, judged, recorded in the log in one transaction, and only then is its result shown; its photos
+are kept or removed after that, before the next part is taken. Whatever is killed on the way leaves a part without a result, which its controller takes for bad; what
 was recorded stays recorded, and result numbers go on from the log.
 """
 
@@ -184,7 +184,7 @@ class Station:
         part = self._recorded(part, photos)
         self._show(part, work.part)
         try:
-            self._after(part)
+            self._after(part, photos)
         except Exception as error:  # the part has its result; nothing that follows may give it another
             self._tell(f"{error} ({log_unexpected(error, f'after part {part.part} at {self.settings.name}')})")
 
@@ -236,17 +236,17 @@ class Station:
         return f"{work.part}"
 
     def _recorded(self, part: JudgedPart, photos: Mapping[str, Path]) -> JudgedPart:
-        """The part once it is in the log, with its photos where they stay; all of it in one transaction."""
-        places, rows = {}, {}
+        """The part once it is in the log, with where its photos will stay; all of it in one transaction."""
+        rows = {}
         for view, row in part.views.items():
             photo = photos.get(view)
-            places[view] = photo and self._kept.place_of(part.number, part.part, view, row, photo)
+            place = photo and self._kept.place_of(part.number, part.part, view, row, photo)
             rows[view] = replace(
                 row,
                 part=part.part,
                 lot=part.lot,
                 view=view,
-                path=str(places[view] or ""),
+                path=str(place or ""),
                 source=SOURCE,
                 trial=self.settings.trial,
             )
@@ -263,8 +263,6 @@ class Station:
         product = next(iter(inspectors.values())).product
         entries.append(NewLogEntry(PART, part.facts(), self._user, product, first.recipe, key_of(*of_part)))
         self._log.append_all(entries)
-        for view, photo in photos.items():
-            self._kept.take(photo, places[view])
         return part
 
     def _show(self, part: JudgedPart, commanded: int) -> None:
@@ -281,8 +279,11 @@ class Station:
         with self._lock:
             self._handshake.add_result(result)
 
-    def _after(self, part: JudgedPart) -> None:
-        """What need not be done before the result is shown: drift, the picture for people, photos that are too old."""
+    def _after(self, part: JudgedPart, photos: Mapping[str, Path]) -> None:
+        """What need not be done before the result is shown: photos kept or removed, drift, the picture for people."""
+        for view, photo in photos.items():
+            path = part.views[view].path
+            self._kept.take(photo, Path(path) if path else None)
         for row in part.views.values():
             if row.recipe in self._drift and self._drift[row.recipe].add(row):
                 with self._lock:
