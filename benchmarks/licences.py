@@ -37,7 +37,8 @@ NAMES = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 PERMISSIVE = {
-    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0", "Zlib",
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0",
+    "Zlib",
 }  # fmt: skip
 BY_FILE = {
     "MPL-2.0": "asks for the source of its own changed files only; Loupe changes none",

@@ -63,7 +63,7 @@ ROWS = (
     Row("station: trigger to valid result, median", "station", "trigger_to_result.median_ms"),
     Row("the same, 99 of 100 parts", "station", "trigger_to_result.p99_ms"),
     Row("the same, largest", "station", "trigger_to_result.largest_ms"),
-    Row("of it the handshake with the log, 99 of 100 parts", "station", "handshake.p99_ms", "ms", 5),
+    Row("of it the handshake, 99 of 100 parts", "station", "handshake.p99_ms", "ms", 5),
     Row(
         "parts that passed without being accepted, of 10,000 under 200 kills",
         "station",

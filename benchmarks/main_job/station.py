@@ -4,7 +4,8 @@
 Modbus, ten a second at most, and a broker and a subscriber take the results by MQTT. In turn, at random parts, the
 station, the broker and the wire are killed, and the controller forgets all it knew. Then every part that passed is
 looked up in the log: it must have been accepted. The subscriber must have every part of the log, in order. Latency is
-that of parts during which nothing was killed; the handshake's share is what is left without photo and judgement.
+that of parts during which nothing was killed; the handshake's share is what the controller waits beyond the station's
+own time from trigger to shown result, with its polling every 2 ms.
 """
 
 import itertools

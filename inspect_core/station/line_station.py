@@ -1,8 +1,8 @@
 """A station: triggers in, one recorded verdict a part out. Everything that decides about a result stands here in order.
 
 A part is photographed, judged, recorded in the log in one transaction, and only then is its result shown; its photos
-are kept or removed after that, before the next part is taken. Whatever is killed on the way leaves a part without a result, which its controller takes for bad; what
-was recorded stays recorded, and result numbers go on from the log.
+are kept or removed after that, before the next part is taken. Whatever is killed on the way leaves a part without a
+result, which its controller takes for bad; what was recorded stays recorded, and result numbers go on from the log.
 """
 
 import queue
@@ -182,7 +182,7 @@ class Station:
         self._photos.leftovers(photos)
         part = replace(part, milliseconds=round(1000 * (time.monotonic() - work.since)))
         part = self._recorded(part, photos)
-        self._show(part, work.part)
+        self._show(part, work)
         try:
             self._after(part, photos)
         except Exception as error:  # the part has its result; nothing that follows may give it another
@@ -265,8 +265,8 @@ class Station:
         self._log.append_all(entries)
         return part
 
-    def _show(self, part: JudgedPart, commanded: int) -> None:
-        in_place = commanded if self.settings.part_number not in (FROM_CODE, FROM_NAME) else number_in(part.part)
+    def _show(self, part: JudgedPart, work: TakePart) -> None:
+        in_place = work.part if self.settings.part_number not in (FROM_CODE, FROM_NAME) else number_in(part.part)
         result = PartResult(
             part.number,
             part.number if self.settings.part_number == COUNTED else in_place,
@@ -274,7 +274,7 @@ class Station:
             part.reason_code,
             part.recipe,
             part.share_of_limit,
-            part.milliseconds,
+            round(1000 * (time.monotonic() - work.since)),
         )
         with self._lock:
             self._handshake.add_result(result)
