@@ -153,11 +153,11 @@ class Study:
         """Run the network once over every photo whose features are stored; photos already stored need no run.
 
         The photos to fit are stored too if all of them fit into the store; else they are streamed during the fit.
-        Workers do this when they first process the photos. embed: store the embeddings of the photos to fit too.
+        Workers do this when they first process the photos. embed: store the embeddings of good photos too.
         progress(share, step) is called after each photo. Raises Cancelled when `cancelled` returns True.
         """
         to_do = [*self.order.scored, *(() if self.photo_features.streamed else self.split.train)]
-        embedded = {sample.name for sample in self.split.train} if embed else ()
+        embedded = {sample.name for sample in (*self.split.train, *self.split.calibration)} if embed else ()
         self.workers.extract(
             replace(self.photo_features, embedded=embedded), to_do, partial(report_progress, progress, cancelled)
         )

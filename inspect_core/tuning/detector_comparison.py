@@ -45,20 +45,21 @@ def compare(
     with_test_photos: bool = True,
     as_published: bool = False,
     pasted: bool = True,
+    embed: bool = False,
 ) -> Comparison:
     """All detectors on one extraction; each of their methods is fitted once and scores a photo once.
     as_published: then those that are one method once more, each as its paper has it (`TeachingConfig.as_fitted`).
 
     The methods begin at their defaults, except for the order's parameters. What is found of a detector is, to the bit,
     what teaching it alone finds. workers: as `Study` takes them; with_test_photos: whether figures of the test photos
-    are worked out; pasted: whether defects are made up, beside those known to choose by. Holds the device all the
-    while. Raises ValueError as Study does, and where too few good photos are there to set limits, and whatever `report`
-    raises to stop.
+    are worked out; pasted: whether defects are made up, beside those known to choose by; embed: as of `Study.extract`.
+    Holds the device all the while. Raises ValueError as Study does, and where too few good photos are there to set
+    limits, and whatever `report` raises to stop.
     """
     order, report = aligned_first(order, report)
     published_orders = published(order, detectors) if as_published else []
     share = 1 / (1 + len(published_orders))
-    fixed = {"workers": workers, "with_test_photos": with_test_photos, "pasted": pasted}
+    fixed = {"workers": workers, "with_test_photos": with_test_photos, "pasted": pasted, "embed": embed}
     comparison = _compared(order, store, stage(report, 0.0, share), detectors, **fixed)
     for number, published_config in enumerate(published_orders, start=1):
         step = stage(report, number * share, (number + 1) * share)
@@ -82,6 +83,7 @@ def _compared(
     workers: Workers,
     with_test_photos: bool,
     pasted: bool,
+    embed: bool,
 ) -> Comparison:
     plan = TeachingPlan.to_compare(order, store, detectors, workers)
     study, methods = plan.study, plan.study.methods
@@ -94,7 +96,7 @@ def _compared(
             expected.total + comparison_seconds(len(detectors) if with_test_photos else 0, len(order.scored))
         )
         read = share * expected.extract / expected.total
-        study.extract(stage(report, 0.0, read))
+        study.extract(stage(report, 0.0, read), embed=embed)
         place = place_of(study)
         study = study.fit(stage(report, read, share), trying=pasting.paste_defects, expected=expected)
         trial, tried = crossed_trial(study, pasting)

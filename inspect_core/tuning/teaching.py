@@ -123,7 +123,14 @@ def _chosen_by_defects(plan: TeachingPlan, report: Report) -> tuple[Study, str, 
     share = FITTED if step == 1 else COMPARED
     thinned = order if step == 1 else replace(order, photos=replace(photos, train=photos.train[::step], test=()))
     comparison = compare(
-        thinned, store, stage(report, 0.0, share), plan.detectors, workers=workers, with_test_photos=False, pasted=False
+        thinned,
+        store,
+        stage(report, 0.0, share),
+        plan.detectors,
+        workers=workers,
+        with_test_photos=False,
+        pasted=False,
+        embed=order.product_check != OFF,
     )
     chosen = comparison.chosen()
     reason = " ".join(filter(None, (comparison.reason(), plan.shortlist.sentence())))

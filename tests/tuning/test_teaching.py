@@ -9,6 +9,7 @@ import pytest
 
 from inspect_core.datasets.folders import scan, split
 from inspect_core.datasets.splitting import Split, train_on_all
+from inspect_core.features.backbones import Backbone
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES
 from inspect_core.methods.registry import FIXED, LOOSE, known_parameters, title_of
@@ -82,11 +83,16 @@ def test_known_defects_choose_among_candidates_fitted_once(product, tmp_path, mo
     monkeypatch.setattr(shortlist, "CANDIDATES", ("mahalanobis", "nearest", "mahalanobis+nearest"))
     fits, fit = [], Study.fit
     monkeypatch.setattr(Study, "fit", lambda study, *a, **b: fits.append(study.methods) or fit(study, *a, **b))
+    described, describe = [], Backbone.describe
+    monkeypatch.setattr(
+        Backbone, "describe", lambda net, images: described.append(len(images)) or describe(net, images)
+    )
     photos = train_on_all(split(scan(product), seed=0))
     known = [sample for sample in photos.test if sample.label != "good"]
     judge = tuple(sample for sample in photos.test if sample not in known[::2])
     result = teach(order(replace(photos, validation=tuple(known[::2]), test=judge)), FeatureStore(tmp_path))
     assert fits == [("mahalanobis", "nearest")]
+    assert described == [], "the product check takes the embeddings of the run that gave the features"
     assert result.study.method in shortlist.CANDIDATES
     assert f"{len(known[::2])} known defects" in result.detector_reason
     assert "synthetic" not in result.detector_reason
