@@ -8,6 +8,7 @@ from inspect_core.ui.line import station_panel
 
 shell.gate("pages/line.py")
 
+station_panel.hide_menu()
 st.title("Line")
 statuses = read_statuses()
 if not statuses:

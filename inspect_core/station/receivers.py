@@ -104,7 +104,8 @@ class WebhookReceiver:
         except urllib.error.HTTPError as error:
             raise OSError(f"it answers {error.code}") from error
         except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            raise OSError(str(getattr(error, "reason", error))) from error
+            reason = getattr(error, "reason", error)
+            raise OSError(getattr(reason, "strerror", None) or str(reason)) from error
 
     def close(self) -> None:
         """Nothing is held open between two messages."""

@@ -58,6 +58,14 @@ def test_what_is_in_the_way_is_said(open_app):
         assert sentence in text
 
 
+def test_the_menu_is_left_out_where_the_address_says_so(open_app):
+    show_on_board()
+    app = open_app("pages/line.py")
+    app.query_params["alone"] = "1"
+    app.run()
+    assert any("stSidebar" in block.proto.body for block in app.get("html"))
+
+
 def test_a_station_that_is_gone_takes_no_requests(open_app):
     show_on_board(age=60)
     app = open_app("pages/line.py")

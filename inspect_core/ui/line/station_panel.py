@@ -10,6 +10,10 @@ from inspect_core.ui import shell, verdict_tiles
 from inspect_core.verdict import NOT_JUDGED, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 EVERY = 0.5
+WIDE, NARROW = 540, 350
+"""Pixels of the picture and of what stands beside it, on a tablet below it."""
+ALONE = "alone"
+"""Parameter of the page's address by which it stands without the menu."""
 COLOURS = {"accept": ("#15803d", "#ffffff"), "review": ("#fbbf24", "#1c1917"), "reject": ("#b91c1c", "#ffffff")}
 """Ground and text of a verdict; others are those of a rejected part."""
 STATES = {
@@ -41,6 +45,12 @@ def show_empty() -> None:
     )
 
 
+def hide_menu() -> None:
+    """Leave nothing but the line where the address ends in `?alone=1`."""
+    if ALONE in st.query_params:
+        st.html("<style>[data-testid='stSidebar'], [data-testid='stExpandSidebarButton'] { display: none; }</style>")
+
+
 @st.fragment(run_every=EVERY)
 def show(name: str) -> None:
     """Show a station as it is now."""
@@ -48,13 +58,13 @@ def show(name: str) -> None:
     if status is None:
         st.rerun()
     _verdict(status)
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
+    row = st.container(horizontal=True, gap="medium")
+    with row.container(width=WIDE):
         if (picture := last_picture(name)) and status.last:
             st.image(picture, width="stretch", alt=f"Part {status.last.get('part')} with its heatmap")
         elif not status.last:
             st.info("Waiting for the first part.", icon=":material/hourglass_top:")
-    with right:
+    with row.container(width=NARROW):
         _counters(status)
         _states(status)
         _buttons(status)
