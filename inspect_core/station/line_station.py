@@ -25,7 +25,7 @@ from inspect_core.line.photo_inspection import InspectedPhoto, inspect_photo, un
 from inspect_core.line.record import key_of
 from inspect_core.runtime.program_log import log_unexpected
 from inspect_core.station.handshake import Handshake, PartResult, PrepareRecipe, TakePart, Work
-from inspect_core.station.parts import JudgedPart, code_on, number_in
+from inspect_core.station.parts import JudgedPart, code_on, number_in, number_of
 from inspect_core.station.recipe_book import NO_RECIPE, RecipeBook
 from inspect_core.station.retention import PhotoRetention
 from inspect_core.station.settings import BY_CODE, BY_PRODUCT, COUNTED, FROM_CODE, FROM_NAME, StationSettings
@@ -232,7 +232,7 @@ class Station:
         if self.settings.part_number == FROM_CODE:
             return code
         if self.settings.part_number == FROM_NAME:
-            return next((photo.stem for photo in photos.values()), "")
+            return next((number_of(self.settings.part_pattern, photo.stem) for photo in photos.values()), "")
         return f"{work.part}"
 
     def _recorded(self, part: JudgedPart, photos: Mapping[str, Path]) -> JudgedPart:

@@ -98,6 +98,12 @@ def code_on(pixels: np.ndarray) -> str:
     return texts.pop() if len(texts) == 1 else ""
 
 
+def number_of(pattern: str, name: str) -> str:
+    """The part number in the name of a file, the pattern's first group; "" where it does not fit."""
+    match = re.search(pattern, name)
+    return (match[1] or "") if match else ""
+
+
 def number_in(text: str) -> int:
     """The part number as the controller has it: the last digits in a text, as far as they fit 32 bits; 0 for none."""
     digits = re.findall(r"[0-9]+", text)

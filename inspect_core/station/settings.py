@@ -1,9 +1,11 @@
 """What a station is: one YAML file, checked as a whole before anything starts."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 from urllib.parse import urlsplit
@@ -42,13 +44,19 @@ class RecipeEntry:
 
 @dataclass(frozen=True)
 class View:
-    """name: of a view of the part; folder: into which its photos come; camera: what writes them there, None where
-    another program does.
+    """name: of a view of the part; folder: into which its photos come; ending: of their names without the extension,
+    by which views that share a folder are told apart; camera: what writes them there, None where another program does.
     """
 
     name: str
     folder: str
+    ending: str = ""
     camera: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a camera whose photos have no such ending."""
+        if self.camera is not None and self.ending:
+            raise ValueError(f"view {self.name!r} has a camera, which names photos by their time; leave out `ending`")
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,8 @@ class Webhook:
 @dataclass(frozen=True)
 class StationSettings:
     """name: of the station, in log and messages; choose: how the recipe of a part is found, None for the one that is in
-    force; part_number: where it comes from; view_seconds: after the trigger, in which the photo of a view has to come;
+    force; part_number: where it comes from; part_pattern: the regular expression whose first group it is in the name of
+    a file, without the extension; view_seconds: after the trigger, in which the photo of a view has to come;
     lot: order or lot to begin with; challenge_hours: after which the challenge is due again, 0 for never; trial:
     whether recipes that are not approved may judge, as no production.
     """
@@ -132,6 +141,7 @@ class StationSettings:
     recipe: Annotated[int, whole(1, LARGEST_REGISTER)] = 1
     choose: Annotated[str | None, or_null(one_of(BY_NUMBER, BY_CODE, BY_PRODUCT))] = BY_NUMBER
     part_number: Annotated[str, one_of(FROM_CONTROLLER, COUNTED, FROM_CODE, FROM_NAME)] = FROM_CONTROLLER
+    part_pattern: str = "(.+)"
     view_seconds: Annotated[float, number(0.05, 600)] = 2.0
     lot: str = ""
     challenge_hours: Annotated[float, number(0, 1e5)] = 0.0
@@ -146,9 +156,14 @@ class StationSettings:
         names = Counter(view.name for view in self.views)
         if repeated := [name for name, count in names.items() if count > 1 or not name.strip()]:
             raise ValueError(f"two views are called {repeated[0]!r}; rename one")
-        folders = Counter(os.path.realpath(view.folder) for view in self.views)
-        if shared := [folder for folder, count in folders.items() if count > 1]:
-            raise ValueError(f"two views take photos from {shared[0]}; name another folder for one")
+        for first, second in combinations(self.views, 2):
+            apart = first.ending and second.ending and not first.ending.endswith(second.ending)
+            apart = apart and not second.ending.endswith(first.ending)
+            if os.path.realpath(first.folder) == os.path.realpath(second.folder) and not apart:
+                views = f"{first.name!r} and {second.name!r}"
+                raise ValueError(f"views {views} share {first.folder}; name another folder, or an `ending` of each")
+        if self.part_number == FROM_NAME:
+            _require_pattern(self.part_pattern)
         for recipe in self.recipes:
             if recipe.view and recipe.view not in names:
                 raise ValueError(f"recipe {recipe.number} is for the view {recipe.view!r}, which there is none of")
@@ -167,6 +182,15 @@ class StationSettings:
         if len(chosen) != 1:
             raise ValueError(f"recipe {recipe} has {len(chosen)} files for the view {view!r}; give it one")
         return Path(chosen[0].file)
+
+
+def _require_pattern(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f"part_pattern {pattern!r} is no regular expression ({error})") from error
+    if groups < 1:
+        raise ValueError(f"part_pattern {pattern!r} has no group; put the part number in brackets: (.+)_top")
 
 
 def secret(variable: str) -> str:
@@ -242,9 +266,11 @@ choose: number       # number (over the bus), code (on the part), product (by th
 
 # One part, one or more views; its verdict is the worst. A view that does not come in time is "not judged".
 views:
+  # - {name: side, folder: in, ending: _side}     # views that share a folder, by the ending of their names
   - {name: top, folder: in/top, camera: "0"}   # number or rtsp://…; none where another program writes
 view_seconds: 2.0
 part_number: controller   # controller, counted, code (on the part) or file name
+part_pattern: "(.+)"      # by file name: its first group is the number, such as "(.+)_top"
 lot: ""
 challenge_hours: 0        # after which the challenge parts are due again; 0: never
 

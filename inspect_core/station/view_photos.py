@@ -24,7 +24,7 @@ class ViewPhotos:
     """
 
     def __init__(self, views: Sequence[View], say: Callable[[str], None]) -> None:
-        self._folders = {view.name: Path(view.folder) for view in views}
+        self._views = tuple(views)
         self._triggers: list[Trigger] = []
         self._cameras: list[Camera] = []
         for view in views:
@@ -46,37 +46,38 @@ class ViewPhotos:
         triggered, until: seconds of the clock of `time.time`. What lies in a folder from before the trigger is no photo
         of this part, and is put aside.
         """
-        for folder in self._folders.values():
-            for path in _photos(folder):
+        for view in self._views:
+            for path in _photos(view):
                 if _written(path) < triggered:
                     _put_aside(path)
         for trigger in self._triggers:
             trigger.ask()
         photos: dict[str, Path] = {}
         sizes: dict[Path, tuple[int, float]] = {}
-        while len(photos) < len(self._folders) and (now := time.time()) < until:
-            for view, folder in self._folders.items():
-                if view not in photos and (photo := _settled(folder, sizes, now)) is not None:
-                    photos[view] = photo
+        while len(photos) < len(self._views) and (now := time.time()) < until:
+            for view in self._views:
+                if view.name not in photos and (photo := _settled(view, sizes, now)) is not None:
+                    photos[view.name] = photo
             time.sleep(LOOK_SECONDS)
         return photos
 
     def leftovers(self, photos: Mapping[str, Path]) -> None:
         """Put aside what came for a part beside its photos."""
-        for folder in self._folders.values():
-            for path in _photos(folder):
+        for view in self._views:
+            for path in _photos(view):
                 if path not in photos.values():
                     _put_aside(path)
 
 
-def _photos(folder: Path) -> list[Path]:
+def _photos(view: View) -> list[Path]:
     with suppress(FileNotFoundError):
-        return sorted(path for path in folder.iterdir() if is_picture(path) and not is_clutter(path.name))
+        there = (path for path in Path(view.folder).iterdir() if path.stem.endswith(view.ending))
+        return sorted(path for path in there if is_picture(path) and not is_clutter(path.name))
     return []
 
 
-def _settled(folder: Path, sizes: dict[Path, tuple[int, float]], now: float) -> Path | None:
-    for path in _photos(folder):
+def _settled(view: View, sizes: dict[Path, tuple[int, float]], now: float) -> Path | None:
+    for path in _photos(view):
         with suppress(OSError):
             size = path.stat().st_size
             before = sizes.get(path)

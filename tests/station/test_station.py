@@ -15,7 +15,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.station import line_station, view_photos
 from inspect_core.station.controller import Controller, ModbusLink
 from inspect_core.station.modbus import ModbusServer
-from inspect_core.station.settings import BY_PRODUCT, COUNTED, RecipeEntry, View, read_settings
+from inspect_core.station.settings import BY_PRODUCT, COUNTED, FROM_NAME, RecipeEntry, View, read_settings
 from inspect_core.station.signals import Code
 from tests.line.conftest import ByBrightness
 
@@ -97,6 +97,44 @@ def test_a_view_that_does_not_come_is_never_accepted(settings, line, camera, tmp
     assert [outcome.accepted for outcome in outcomes] == [True, False, True]
     assert outcomes[1].result.code == Code.VIEW_MISSING
     assert [(part["verdict"], part["view"]) for part in parts_in_log()][1] == ("not judged", "side")
+
+
+def test_views_share_a_folder_and_the_name_has_the_number(settings, line, photo, tmp_path):
+    folder = tmp_path / "in"
+    views = View("top", str(folder), ending="_top"), View("side", str(folder), ending="_side")
+    levels = {"top": LEVELS["good"], "side": LEVELS["bad"]}
+
+    def photograph(part: int) -> None:
+        for view, level in levels.items():
+            os.replace(photo(tmp_path / f"{view}.png", level), folder / f"SN-{part}_{view}.png")
+
+    chosen = settings(views=views, part_number=FROM_NAME, part_pattern=r"SN-(\d+)_")
+    _, controller = line(chosen, photograph)
+    outcome = controller.run_part(4711)
+    assert (outcome.accepted, outcome.result.part) == (False, 4711)
+    [part] = parts_in_log()
+    assert (part["part"], part["view"], part["verdict"]) == ("4711", "side", "reject")
+    with AuditLog.open() as log:
+        rows = {entry.facts["view"]: entry.facts["verdict"] for entry in log.entries(kind=INSPECTION)}
+    assert rows == {"top": "accept", "side": "reject"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"views": (View("a", "in"), View("b", "in"))}, "share"),
+        ({"views": (View("a", "in", ending="_x"), View("b", "in", ending="1_x"))}, "share"),
+        ({"views": (View("a", "in"), View("a", "other"))}, "rename one"),
+        ({"part_number": FROM_NAME, "part_pattern": "SN"}, "has no group"),
+        ({"part_number": FROM_NAME, "part_pattern": "("}, "no regular expression"),
+        ({"recipe": 5}, "no such number"),
+        ({"recipes": (RecipeEntry(1, "a.zip"), RecipeEntry(1, "b.zip"))}, "2 files"),
+        ({"recipes": (RecipeEntry(1, "a.zip", view="back"),)}, "which there is none of"),
+    ],
+)
+def test_parts_of_the_settings_fit_together(settings, changes, words):
+    with pytest.raises(ValueError, match=words):
+        settings(**changes)
 
 
 def test_a_late_photo_is_no_photo_of_the_next_part(settings, line, photo, tmp_path):
