@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspect_core.station.status_board import read_statuses
 from inspect_core.ui import shell
-from inspect_core.ui.line import station_panel
+from inspect_core.ui.line import station_form, station_panel
 
 shell.gate("pages/line.py")
 
@@ -13,6 +13,7 @@ st.title("Line")
 statuses = read_statuses()
 if not statuses:
     station_panel.show_empty()
+    station_form.show()
     st.stop()
 names = [status.name for status in statuses]
 if len(names) > 1:
@@ -20,3 +21,5 @@ if len(names) > 1:
 else:
     name = names[0]
 station_panel.show(name)
+if not any(status.is_running for status in statuses):
+    station_form.show()

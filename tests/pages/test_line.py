@@ -8,6 +8,7 @@ import pytest
 
 from inspect_core.station.signals import Code, Signals, StationState
 from inspect_core.station.status_board import RESET, STOP, StationStatus, StatusBoard
+from inspect_core.ui.line import station_form
 from tests.pages.waiting import press, words
 
 pytestmark = pytest.mark.usefixtures("no_first_start")
@@ -79,3 +80,43 @@ def test_a_request_reaches_the_station(open_app, what_for):
     app = open_app("pages/line.py")
     press(app, f"line_{what_for}-press 3")
     assert board.requests() == [what_for]
+
+
+def test_without_an_export_the_form_says_what_is_missing(open_app):
+    app = open_app("pages/line.py")
+    assert "approve and export a recipe first" in words(app)
+
+
+def test_the_form_starts_a_station_with_what_was_chosen(open_app, workspace, tmp_path, monkeypatch):
+    launched = []
+    monkeypatch.setattr(station_form, "launch", lambda settings, *, simulate: launched.append((settings, simulate)))
+    (workspace / "exports").mkdir()
+    export = workspace / "exports" / f"{'a' * 64}.zip"
+    export.write_bytes(b"")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    app = open_app("pages/line.py")
+    app.text_input(key="station_name").set_value("press 9").run()
+    app.text_input(key="station_folder-True").set_value(str(tmp_path)).run()
+    press(app, "station_start")
+    [(settings, simulate)] = launched
+    assert (settings.name, settings.recipes[0].file, simulate, settings.trial) == (
+        "press 9",
+        str(export),
+        tmp_path,
+        True,
+    )
+    app.toggle(key="station_simulate").set_value(False).run()
+    app.text_input(key="station_folder-False").set_value(str(tmp_path)).run()
+    press(app, "station_start")
+    settings, simulate = launched[1]
+    assert (settings.views[0].folder, simulate, settings.modbus.port) == (str(tmp_path), None, station_form.PORT)
+
+
+def test_why_a_station_cannot_start_is_said(open_app, workspace, tmp_path, monkeypatch):
+    (workspace / "exports").mkdir()
+    (workspace / "exports" / f"{'a' * 64}.zip").write_bytes(b"no export")
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    app = open_app("pages/line.py")
+    app.text_input(key="station_folder-True").set_value(str(tmp_path)).run()
+    press(app, "station_start")
+    assert any("not a" in error.value or "cannot" in error.value or "zip" in error.value for error in app.error)

@@ -36,8 +36,8 @@ def show_empty() -> None:
     """Say how a station is started."""
     st.info("No station has run here yet.", icon=":material/conveyor_belt:")
     st.markdown(
-        "A station takes parts from a controller (PLC) and answers each with a verdict. Export an approved recipe, "
-        "then start it on the PC at the line:"
+        "A station takes parts from a controller (PLC) and answers each with a verdict. On the PC at the line, with an "
+        "exported recipe:"
     )
     st.code(
         "loupe station --example > station.yaml\nloupe station station.yaml --simulate photos   # without a line",
