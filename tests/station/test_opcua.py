@@ -96,3 +96,41 @@ def test_a_stranger_without_the_password_is_refused(settings, started, monkeypat
             with pytest.raises((ua.UaError, ConnectionError)):
                 asyncio.run(connect(user, password))
         asyncio.run(connect("plc", "of the line"))
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_a_server_started_again_shows_each_result_once(settings, started, photo, tmp_path):
+    port = OpcUaPort(port=free_port())
+    station = started(settings(modbus=None, opcua=port))
+
+    async def trigger_alone() -> None:
+        async with Client(f"opc.tcp://127.0.0.1:{port.port}/loupe") as client:
+            plc = Plc(await nodes_of(client, Commands), await nodes_of(client, Signals))
+            await plc.wait_for("ready")
+            await plc.say(part=1, trigger=True)
+            await plc.wait_for("trigger_acknowledged")
+
+    async def read_and_go_on() -> list[tuple]:
+        async with Client(f"opc.tcp://127.0.0.1:{port.port}/loupe") as client:
+            plc = Plc(await nodes_of(client, Commands), await nodes_of(client, Signals))
+            plc.beat = 100
+            read = []
+            for part, level in ((1, None), (2, 50)):
+                if level is not None:
+                    await plc.wait_for("ready")
+                    await plc.say(part=part, trigger=True)
+                    await plc.wait_for("trigger_acknowledged")
+                    os.replace(photo(tmp_path / "2.png", level), tmp_path / "in/top/2.png")
+                await plc.say(trigger=False)
+                await plc.wait_for("result_valid")
+                names = ("part", "result_number", "accepted", "not_accepted")
+                read.append(tuple([await plc.signals[name].read_value() for name in names]))
+                await plc.say(acknowledge=True)
+                await plc.wait_for("result_valid", False)
+                await plc.say(acknowledge=False)
+            return read
+
+    with closing(OpcUaServer(station, port)):
+        asyncio.run(trigger_alone())
+    with closing(OpcUaServer(station, port)):
+        assert asyncio.run(read_and_go_on()) == [(1, 1, False, True), (2, 2, True, False)]
