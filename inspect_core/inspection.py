@@ -28,8 +28,8 @@ class Inspection:
     pixels of the map, not a number and 0 where a damaged log does not say; recipe: its digest; release: digest of the
     export; decided_by, reason, never_accepted: as `Verdict` has them, or why the photo is not judged; time: ISO 8601,
     UTC; brightness and on: `verdict.DriftInputs`; region_x, region_y: middle of the most anomalous region, as shares of
-    the photo; truth: what the photo shows, where its folder or list says so (`line.confusion`); part, lot, view: number
-    of the part, its lot or order, and which view of it the photo is, at a station; path: where the photo lies; source:
+    the photo; part, lot, view: number of the part, its lot or order, and which view of it the photo is, at a station;
+    truth: what the photo shows, where its folder or list says so (`line.confusion`); path: where the photo lies; source:
     "batch", "watch" or "station"; trial: whether it was no production.
     """
 
@@ -63,10 +63,10 @@ class Inspection:
     angle: Annotated[float | None, IN_LOG] = None
     region_x: Annotated[float | None, IN_LOG] = None
     region_y: Annotated[float | None, IN_LOG] = None
-    truth: str = ""
     part: Annotated[str, IN_LOG] = ""
     lot: Annotated[str, IN_LOG] = ""
     view: Annotated[str, IN_LOG] = ""
+    truth: str = ""
     path: Annotated[str, ONLY_IN_LOG] = ""
     source: Annotated[str, ONLY_IN_LOG] = ""
     trial: Annotated[bool, ONLY_IN_LOG] = False

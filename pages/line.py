@@ -16,10 +16,7 @@ if not statuses:
     station_form.show()
     st.stop()
 names = [status.name for status in statuses]
-if len(names) > 1:
-    name = st.segmented_control("Station", names, default=names[0], required=True, key="line_station")
-else:
-    name = names[0]
+name = st.selectbox("Station", names, key="line_station", width=320) if len(names) > 1 else names[0]
 station_panel.show(name)
 if not any(status.is_running for status in statuses):
     station_form.show()

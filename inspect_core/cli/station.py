@@ -44,12 +44,12 @@ def run(options: argparse.Namespace) -> int:
     if options.settings is None:
         raise ValueError("give the station's CONFIG; `loupe station --example` prints one")
     settings = read_settings(options.settings)
-    if settings.modbus is None and settings.opcua is None and not options.simulate:
+    if (settings.modbus or settings.opcua or settings.coupler) is None and not options.simulate:
         raise ValueError(
-            f"{options.settings.name} names neither modbus nor opcua, so no controller reaches the station"
+            f"{options.settings.name} names no modbus, opcua or coupler: no controller reaches the station"
         )
     if options.simulate:
-        settings = replace(settings, modbus=settings.modbus or ModbusPort(), opcua=None)
+        settings = replace(settings, modbus=settings.modbus or ModbusPort(), opcua=None, coupler=None)
     with AuditLog.open() as log, ExitStack() as until_the_end:
         station = Station(settings, log, users.local_user(), on_part=_tell, say=_say)
         until_the_end.callback(station.close)

@@ -134,6 +134,8 @@ class Station:
                     self._handshake.reset_counters()
             else:
                 self.stopped.set()
+        if (lot := self._board.asked_lot()) is not None:
+            self._lot = lot
         if now - self._challenge_seen > CHALLENGE_LOOK_SECONDS:
             self._challenge_seen = now
             due = self._book.challenge_due(self._recipe, self._log, self.settings.challenge_hours)
@@ -146,7 +148,9 @@ class Station:
         states = {name: connection.state for name, connection in self.connections.items()}
         product = next(iter(self._book.views_of(self._recipe).values())).product
         facts = {place.name: int(getattr(signals, place.name)) for place in Signals.places()}
-        return StationStatus(self.settings.name, time.time(), facts, states, product, self._last, self._message)
+        return StationStatus(
+            self.settings.name, time.time(), facts, states, product, self._last, self._message, self._lot
+        )
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:

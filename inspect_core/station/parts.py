@@ -1,5 +1,6 @@
 """A part: its views, its number, and its one verdict, the worst of theirs."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,9 +86,9 @@ class JudgedPart:
 
 def share_of_limit(row: Inspection) -> int:
     """Its score as a share of the limit to review, in 1/SHARES; 0 without a score."""
-    if row.score is None or not row.review > 0:
+    if row.score is None or not math.isfinite(row.review) or not row.review:
         return 0
-    return int(min(row.score / row.review, 1e6) * SHARES)
+    return int(min(max(row.score / row.review, 0.0), 1e6) * SHARES)
 
 
 def code_on(pixels: np.ndarray) -> str:

@@ -21,6 +21,10 @@ def serve(station: Station, settings: StationSettings, log: AuditLog) -> list[Co
             from inspect_core.station.opcua import OpcUaServer
 
             connections["OPC UA"] = OpcUaServer(station, settings.opcua)
+        if settings.coupler is not None:
+            from inspect_core.station.coupler import Coupler
+
+            connections["Coupler"] = Coupler(station, settings.coupler)
         if settings.mqtt or settings.webhooks:
             from inspect_core.station.outbox import Outbox
             from inspect_core.station.receivers import MqttReceiver, WebhookReceiver

@@ -96,6 +96,19 @@ class OpcUaPort:
 
 
 @dataclass(frozen=True)
+class CouplerPort:
+    """A Modbus coupler with digital inputs and outputs, where there is no controller. trigger_input: number of its
+    input; first_output: of three in a row, ready, accepted and not accepted; hold_seconds: for which a result stands.
+    """
+
+    host: str
+    port: Annotated[int, whole(*PORTS)] = 502
+    trigger_input: Annotated[int, whole(0, LARGEST_REGISTER)] = 0
+    first_output: Annotated[int, whole(0, LARGEST_REGISTER)] = 0
+    hold_seconds: Annotated[float, number(0.01, 60)] = 0.5
+
+
+@dataclass(frozen=True)
 class MqttBroker:
     """topic: below which is published; tls_ca: file of the authority that signed the broker's certificate, "" for no
     encryption; user, password_in: as of `OpcUaPort`.
@@ -148,6 +161,7 @@ class StationSettings:
     trial: bool = False
     modbus: ModbusPort | None = None
     opcua: OpcUaPort | None = None
+    coupler: CouplerPort | None = None
     mqtt: tuple[MqttBroker, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
 
@@ -170,8 +184,8 @@ class StationSettings:
         for recipe in {entry.number for entry in self.recipes}:
             for view in names:
                 self.file_of(recipe, view)
-        if self.modbus is not None and self.opcua is not None:
-            raise ValueError("a station has one controller; keep modbus or opcua, and read results by MQTT or webhook")
+        if sum(port is not None for port in (self.modbus, self.opcua, self.coupler)) > 1:
+            raise ValueError("a station has one controller; keep modbus, opcua or coupler, and read results by MQTT")
         if self.recipe not in {entry.number for entry in self.recipes}:
             raise ValueError(f"recipe {self.recipe} is to be in force, but there is no such number under recipes")
 
@@ -280,6 +294,7 @@ keep: {folder: parts, accepted_every: 100, days: 90, gigabytes: 50}
 # The controller: modbus or opcua. Whoever reaches the port can command the station, so name an address of the line.
 modbus: {host: 127.0.0.1, port: 5020}
 # opcua: {host: 127.0.0.1, port: 4840, user: plc}              # password in LOUPE_OPCUA_PASSWORD
+# coupler: {host: 192.168.0.9, trigger_input: 0, first_output: 0}   # no controller: digital inputs and outputs
 
 # Who reads results: any number of brokers and addresses. One that is gone delays nothing.
 mqtt: []

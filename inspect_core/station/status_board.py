@@ -18,6 +18,7 @@ import numpy as np
 from inspect_core.images.heatmap import overlay
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
+from inspect_core.runtime.wording import escape_line
 from inspect_core.runtime.workspace import file_name
 from inspect_core.verdict import Verdict
 
@@ -26,14 +27,15 @@ ALIVE_SECONDS = 5.0
 """Without a new status, after which a station is taken for stopped."""
 SIDE = 1280
 """Pixels of the longer side of the last picture, at most."""
-_STATUS, _PICTURE = "status.json", "last.jpg"
+LONGEST_LOT = 60
+_STATUS, _PICTURE, _LOT = "status.json", "last.jpg", "lot"
 
 
 @dataclass(frozen=True)
 class StationStatus:
     """name: of the station; written: seconds since 1970; signals: by name; connections: state of each, in words, by
     name; product: which the recipe in force is for; last: facts of the last part (`parts.JudgedPart.facts`), empty
-    before the first; message: what the person at the line should know, "" for nothing.
+    before the first; message: what the person at the line should know, "" for nothing; lot: of the parts from now on.
     """
 
     name: str
@@ -43,6 +45,7 @@ class StationStatus:
     product: str
     last: Mapping[str, Any] = field(default_factory=dict)
     message: str = ""
+    lot: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -73,6 +76,12 @@ class StatusBoard:
         with atomic_replace(self.folder / _PICTURE) as new:
             new.write_bytes(content)
 
+    def asked_lot(self) -> str | None:
+        """The lot that was asked for last, None where nobody did."""
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            return (self.folder / _LOT).read_text(encoding="utf-8")[:LONGEST_LOT]
+        return None
+
     def requests(self) -> list[str]:
         """What people have asked for since, each once."""
         asked = []
@@ -101,6 +110,12 @@ def last_picture(station: str) -> bytes | None:
 def request(station: str, what_for: str) -> None:
     """Ask a station for RESET or STOP. Raises OSError."""
     (_folder() / file_name(station) / what_for).touch()
+
+
+def ask_lot(station: str, lot: str) -> None:
+    """Ask a station to record its parts under this lot from now on, also after a restart. Raises OSError."""
+    with atomic_replace(_folder() / file_name(station) / _LOT) as new:
+        new.write_text(escape_line(lot)[:LONGEST_LOT], encoding="utf-8")
 
 
 def _folder() -> Path:

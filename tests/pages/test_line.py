@@ -51,6 +51,15 @@ def test_the_last_part_and_everything_it_depends_on(open_app):
     }
 
 
+def test_a_part_number_from_outside_is_text(open_app):
+    show_on_board(last={"part": "<img src=x onerror=alert(1)>", "verdict": "<b>accept</b>", "reason": "[a](http://x)"})
+    app = open_app("pages/line.py")
+    [banner] = [block.proto.body for block in app.get("html") if "role" in block.proto.body]
+    assert "<img" not in banner
+    assert "<b>" not in banner
+    assert "[a](http" not in words(app)
+
+
 def test_what_is_in_the_way_is_said(open_app):
     error = {"error": 1, "error_code": int(Code.DISK_FULL), "state": int(StationState.ERROR), "ready": 0}
     show_on_board(signals=error | {"missed_triggers": 3, "challenge_due": 1}, message="14:02 the disk is nearly full")
@@ -73,6 +82,16 @@ def test_a_station_that_is_gone_takes_no_requests(open_app):
     assert "is not running" in words(app)
     keys = f"line_{RESET}-press 3", f"line_{STOP}-press 3"
     assert [button.disabled for button in app.button if button.key in keys] == [True, True]
+
+
+def test_the_lot_is_changed_at_the_line(open_app):
+    board = show_on_board(lot="A7")
+    app = open_app("pages/line.py")
+    lot = app.text_input(key="line_lot-press 3")
+    assert lot.value == "A7"
+    assert board.asked_lot() is None
+    lot.set_value("B 12\n").run()
+    assert board.asked_lot() == "B 12"
 
 
 @pytest.mark.parametrize("what_for", [RESET, STOP])

@@ -67,6 +67,9 @@ def test_a_station_shows_its_part_and_resets_when_asked(settings, started, photo
         )
         assert shown_status.connections == {"Modbus": "connected"}
         assert last_picture("press") is not None
+        status_board.ask_lot("press", "B 12")
+        wait_until = time.monotonic() + 10
+        assert controller.wait_for(lambda _: read_statuses()[0].lot == "B 12", wait_until) is not None
         status_board.request("press", RESET)
         assert controller.wait_for(lambda signals: signals.parts == 0, time.monotonic() + 10) is not None
         status_board.request("press", STOP)

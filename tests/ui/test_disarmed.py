@@ -63,6 +63,10 @@ OURS = {
     "explore/patch_map": {"explore.view_in_words(product.scored.views[view].method, whole=points == PHOTOS)"},
     "history/history_overview": {"list(names.values())"},
     "history/selection": {"local(last.moment)"},
+    "line/station_panel": {
+        "time.strftime('%d %B, %H:%M:%S', time.localtime(status.written))", "signals['mean_milliseconds']",
+        "signals['largest_milliseconds']", "signals['error_code']", "label", "names", "states",
+    },
     "inspect/live_parameters": {
         "CONTROLS[name].label", "control.label", "control.effect", "control.tooltip", "_percent", "figure_of",
         "product.live[name]", "stop",

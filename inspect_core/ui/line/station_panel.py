@@ -1,11 +1,21 @@
 """One station: its last part large, its counters, the state of everything it depends on, and two buttons."""
 
+import html
 import time
 
 import streamlit as st
 
 from inspect_core.station.signals import Code, StationState
-from inspect_core.station.status_board import RESET, STOP, StationStatus, last_picture, read_statuses, request
+from inspect_core.station.status_board import (
+    LONGEST_LOT,
+    RESET,
+    STOP,
+    StationStatus,
+    ask_lot,
+    last_picture,
+    read_statuses,
+    request,
+)
 from inspect_core.ui import shell, verdict_tiles
 from inspect_core.verdict import NOT_JUDGED, VERDICT_PHRASES, VERDICT_SYMBOLS
 
@@ -67,6 +77,7 @@ def show(name: str) -> None:
     with row.container(width=NARROW):
         _counters(status)
         _states(status)
+        _lot(status)
         _buttons(status)
 
 
@@ -80,11 +91,11 @@ def _verdict(status: StationStatus) -> None:
     word = str(status.last.get("verdict"))
     ground, text = COLOURS.get(word, COLOURS["reject"])
     phrase = f"{VERDICT_SYMBOLS.get(word, '✕')} {VERDICT_PHRASES.get(word, word).capitalize()}"
-    part = shell.escape(f"Part {status.last.get('part') or status.last.get('number')}")
+    part = html.escape(f"Part {status.last.get('part') or status.last.get('number')}")
     st.html(
         f'<div role="status" style="background:{ground};color:{text};border-radius:8px;padding:.5rem 1.5rem;'
         f'display:flex;justify-content:space-between;align-items:baseline;flex-wrap:wrap">'
-        f'<span style="font-size:clamp(3rem,9vw,7rem);font-weight:700;line-height:1.1">{phrase}</span>'
+        f'<span style="font-size:clamp(3rem,9vw,7rem);font-weight:700;line-height:1.1">{html.escape(phrase)}</span>'
         f'<span style="font-size:clamp(1.2rem,2.5vw,2rem)">{part}</span></div>'
     )
     if reason := _reason(status):
@@ -124,7 +135,8 @@ def _states(status: StationStatus) -> None:
         ("Controller", heard),
         *status.connections.items(),
     ]
-    st.table({"": [name for name, _ in rows], "State": [words for _, words in rows]}, hide_index=True)
+    names, states = ([shell.escape(row[side]) for row in rows] for side in (0, 1))
+    st.table({"": names, "State": states}, hide_index=True)
     if signals["error"]:
         st.error(f"Error {signals['error_code']}. The controller clears it.", icon=":material/error:")
     if signals["challenge_due"]:
@@ -133,6 +145,18 @@ def _states(status: StationStatus) -> None:
         st.warning("A signal has drifted; see History, Drift.", icon=":material/trending_up:")
     if status.message:
         st.caption(shell.escape(status.message))
+
+
+def _lot(status: StationStatus) -> None:
+    """The lot of the parts from now on, which people at the line change."""
+    key = f"line_lot-{status.name}"
+
+    def change() -> None:
+        with shell.errors_shown(OSError):
+            ask_lot(status.name, st.session_state[key].strip())
+
+    off = not status.is_running
+    st.text_input("Lot", status.lot, key=key, max_chars=LONGEST_LOT, disabled=off, on_change=change)
 
 
 def _buttons(status: StationStatus) -> None:
