@@ -29,8 +29,8 @@ class Inspection:
     export; decided_by, reason, never_accepted: as `Verdict` has them, or why the photo is not judged; time: ISO 8601,
     UTC; brightness and on: `verdict.DriftInputs`; region_x, region_y: middle of the most anomalous region, as shares of
     the photo; part, lot, view: number of the part, its lot or order, and which view of it the photo is, at a station;
-    truth: what the photo shows, where its folder or list says so (`line.confusion`); path: where the photo lies; source:
-    "batch", "watch" or "station"; trial: whether it was no production.
+    truth: what the photo shows, where its folder or list says so (`line.confusion`); path: where the photo lies;
+    source: "batch", "watch", "station" or "http"; trial: whether it was no production.
     """
 
     name: Annotated[str, IN_LOG]
