@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--simulate", type=path_argument, metavar="PHOTOS", help=simulate)
     parser.add_argument("--parts", type=int, metavar="N", help="with --simulate: stop after N parts")
+    every = "with --simulate: between two parts (default: %(default)s)"
+    parser.add_argument("--every", type=float, metavar="SECONDS", default=1.0, help=every)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         print_line(f"Station {settings.name} is ready with recipe {settings.recipe}.")
         try:
             if options.simulate and settings.modbus is not None:
-                _simulate(options.simulate, Path(settings.views[0].folder), settings.modbus, options.parts)
+                _simulate(station, options)
             else:
                 station.stopped.wait()
         except KeyboardInterrupt:
@@ -66,15 +68,16 @@ def run(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
-def _simulate(photos: Path, folder: Path, port: ModbusPort, most: int | None) -> None:
+def _simulate(station: Station, options: argparse.Namespace) -> None:
     """Parts on a belt: a photo is copied into the first view's folder when its trigger is acknowledged."""
     from inspect_core.station.controller import Controller, ModbusLink
 
-    paths = [path for _, path in photos_in([photos])]
+    paths = [path for _, path in photos_in([options.simulate])]
     if not paths:
-        raise ValueError(f"there are no photos in {photos}; name a folder of photos")
+        raise ValueError(f"there are no photos in {options.simulate}; name a folder of photos")
     belt: Iterator[Path] = itertools.cycle(paths)
-    with closing(ModbusLink(port)) as link:
+    folder = Path(station.settings.views[0].folder)
+    with closing(ModbusLink(station.settings.modbus or ModbusPort())) as link:
 
         def photograph(part: int) -> None:
             path = next(belt)
@@ -84,14 +87,16 @@ def _simulate(photos: Path, folder: Path, port: ModbusPort, most: int | None) ->
 
         controller = Controller(link, in_place=photograph)
         accepted = 0
-        for number in itertools.count(1) if most is None else range(1, most + 1):
+        for number in itertools.count(1) if options.parts is None else range(1, options.parts + 1):
             outcome = controller.run_part(number)
             if outcome is None:
                 print_line("PLC: the station is not ready; the belt waits", sys.stderr)
-                continue
-            accepted += outcome.accepted
-            gate = "passes" if outcome.accepted else f"is taken off the belt ({outcome.words})"
-            print_line(f"PLC: part {number} {gate}, {1000 * outcome.seconds:.0f} ms; {accepted} of {number} passed")
+            else:
+                accepted += outcome.accepted
+                gate = "passes" if outcome.accepted else f"is taken off the belt ({outcome.words})"
+                print_line(f"PLC: part {number} {gate}, {1000 * outcome.seconds:.0f} ms; {accepted} of {number} passed")
+            if station.stopped.wait(options.every):
+                return
 
 
 def _tell(part: JudgedPart) -> None:

@@ -13,13 +13,14 @@ from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.json_record import to_table
 from inspect_core.runtime.workspace import file_name
 from inspect_core.station.settings import StationSettings
+from inspect_core.station.status_board import read_statuses
 
-PATIENCE_SECONDS = 8.0
+PATIENCE_SECONDS = 15.0
 """In which a station that cannot run ends, and says why."""
 
 
 def launch(settings: StationSettings, *, simulate: Path | None = None) -> Path:
-    """Write the settings and start the station, once it is ready; the path of the settings, for the command line.
+    """Write the settings and start the station, until it shows on its board; the path of the settings.
 
     simulate: photos that are its parts. Raises ValueError with what it says where it ends at once.
     """
@@ -36,13 +37,13 @@ def launch(settings: StationSettings, *, simulate: Path | None = None) -> Path:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
         )
-    ends = time.monotonic() + PATIENCE_SECONDS
+    ends, began = time.monotonic() + PATIENCE_SECONDS, time.time()
     while time.monotonic() < ends:
-        words = log_path.read_text(encoding="utf-8", errors="replace")
         if process.poll() is not None:
+            words = log_path.read_text(encoding="utf-8", errors="replace")
             last = words.strip().splitlines()[-1:] or [f"it ended with code {process.returncode}"]
             raise ValueError(last[0].removeprefix("loupe: "))
-        if " is ready with recipe " in words:
+        if any(status.name == settings.name and status.written > began for status in read_statuses()):
             break
         time.sleep(0.1)
     return path

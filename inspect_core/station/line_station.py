@@ -76,7 +76,8 @@ class Station:
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._recipe = settings.recipe
         self._lot = settings.lot
-        self._pruned = self._shown = self._challenge_seen = 0.0
+        self._pruned = self._challenge_seen = 0.0
+        self._shown = time.monotonic()  # nothing is shown before its controller and receivers are served
         self._inspected: dict[str, InspectedPhoto] = {}
         self._last: dict[str, Any] = {}
         self._message = ""
@@ -293,10 +294,11 @@ class Station:
                 with self._lock:
                     self._handshake.drift = True
         view, row = part.worst
-        self._last = part.facts()
         decisive = self._inspected.get(view)
         if decisive is not None and decisive.picture is not None and decisive.verdict is not None:
-            self._board.show(decisive.picture.pixels, decisive.verdict, row.review)
+            self._board.show(part.number, decisive.picture.pixels, decisive.verdict, row.review)
+        self._last = part.facts()
+        self._board.write(self._status())
         self._on_part(part)
         if time.monotonic() - self._pruned > PRUNE_SECONDS:
             self._pruned = time.monotonic()

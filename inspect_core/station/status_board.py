@@ -28,7 +28,8 @@ ALIVE_SECONDS = 5.0
 SIDE = 1280
 """Pixels of the longer side of the last picture, at most."""
 LONGEST_LOT = 60
-_STATUS, _PICTURE, _LOT = "status.json", "last.jpg", "lot"
+PICTURES_KEPT = 3
+_STATUS, _PICTURES, _LOT = "status.json", "part-*.jpg", "lot"
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,19 @@ class StatusBoard:
         with atomic_replace(self.folder / _STATUS) as new:
             new.write_text(json.dumps(asdict(status)), encoding="utf-8")
 
-    def show(self, pixels: np.ndarray, verdict: Verdict, review: float) -> None:
-        """Write the picture of the last part: its photo, (H, W, 3) uint8 RGB, with the heatmap. Raises OSError."""
+    def show(self, number: int, pixels: np.ndarray, verdict: Verdict, review: float) -> None:
+        """Write the picture of the part with this result number: its photo, (H, W, 3) uint8 RGB, with the heatmap.
+
+        That of the part before stays, until its number is no longer in the status. Raises OSError.
+        """
         drawn = np.asarray(overlay(pixels, verdict.photo_map, review, left_out=verdict.photo_uninspected))
         scale = min(1.0, SIDE / max(drawn.shape[:2]))
         small = cv2.resize(drawn, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else drawn
         content = cv2.imencode(".jpg", small[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 90])[1].tobytes()
-        with atomic_replace(self.folder / _PICTURE) as new:
+        with atomic_replace(_picture(self.folder, number)) as new:
             new.write_bytes(content)
+        for path in sorted(self.folder.glob(_PICTURES))[:-PICTURES_KEPT]:
+            path.unlink(missing_ok=True)
 
     def asked_lot(self) -> str | None:
         """The lot that was asked for last, None where nobody did."""
@@ -101,10 +107,11 @@ def read_statuses() -> list[StationStatus]:
     return sorted(statuses, key=lambda status: not status.is_running)
 
 
-def last_picture(station: str) -> bytes | None:
-    """The JPEG of the last part of a station, None before the first."""
-    path: Path = _folder() / file_name(station) / _PICTURE
-    return path.read_bytes() if path.is_file() else None
+def picture_of_last(status: StationStatus) -> bytes | None:
+    """The JPEG of the part that a status names as the last; None where it has none, and never that of another part."""
+    with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
+        return _picture(_folder() / file_name(status.name), int(status.last["number"])).read_bytes()
+    return None
 
 
 def request(station: str, what_for: str) -> None:
@@ -116,6 +123,10 @@ def ask_lot(station: str, lot: str) -> None:
     """Ask a station to record its parts under this lot from now on, also after a restart. Raises OSError."""
     with atomic_replace(_folder() / file_name(station) / _LOT) as new:
         new.write_text(escape_line(lot)[:LONGEST_LOT], encoding="utf-8")
+
+
+def _picture(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:010d}.jpg"
 
 
 def _folder() -> Path:

@@ -23,7 +23,7 @@ def show_on_board(name: str = "press 3", *, age: float = 0.0, picture: bool = Tr
     board.write(StationStatus(name, time.time() - age, facts, **status))
     if picture:
         content = cv2.imencode(".jpg", np.zeros((60, 80, 3), np.uint8))[1].tobytes()
-        (board.folder / "last.jpg").write_bytes(content)
+        (board.folder / f"part-{7:010d}.jpg").write_bytes(content)
     return board
 
 

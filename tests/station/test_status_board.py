@@ -1,13 +1,14 @@
 """What a station shows to people, and what they ask of it."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from inspect_core.station import status_board
 from inspect_core.station.controller import Controller, ModbusLink
 from inspect_core.station.modbus import ModbusServer
-from inspect_core.station.status_board import RESET, STOP, StationStatus, StatusBoard, last_picture, read_statuses
+from inspect_core.station.status_board import RESET, STOP, StationStatus, StatusBoard, picture_of_last, read_statuses
 from inspect_core.verdict import Verdict
 
 
@@ -35,15 +36,21 @@ def test_a_request_is_heard_once():
     assert StatusBoard("press").requests() == [], "what was asked of the station before this start"
 
 
-def test_the_picture_is_of_the_last_part_and_small():
+def test_the_picture_is_of_the_part_that_the_status_names():
     board = StatusBoard("press")
-    assert last_picture("press") is None
     pixels = np.zeros((1600, 2000, 3), np.uint8)
-    board.show(pixels, Verdict(150.0, "review", np.linspace(0, 9, 24, dtype=np.float32).reshape(4, 6), ()), 100.0)
-    content = last_picture("press")
-    assert content is not None
-    assert content.startswith(b"\xff\xd8")
-    assert len(content) < 400_000
+    verdict = Verdict(150.0, "review", np.linspace(0, 9, 24, dtype=np.float32).reshape(4, 6), ())
+    named = [replace(status("press", time.time()), last={"number": number}) for number in range(1, 7)]
+    assert picture_of_last(named[0]) is None
+    for number in range(1, 6):
+        board.show(number, pixels, verdict, 100.0)
+        content = picture_of_last(named[number - 1])
+        assert content is not None
+        assert content.startswith(b"\xff\xd8")
+        assert len(content) < 400_000
+        assert picture_of_last(named[number]) is None, "never that of another part"
+    assert len(list(board.folder.glob("*.jpg"))) == status_board.PICTURES_KEPT
+    assert picture_of_last(status("press", 0.0)) is None
 
 
 def test_a_station_shows_its_part_and_resets_when_asked(settings, started, photo, tmp_path):
@@ -66,7 +73,7 @@ def test_a_station_shows_its_part_and_resets_when_asked(settings, started, photo
             "tile",
         )
         assert shown_status.connections == {"Modbus": "connected"}
-        assert last_picture("press") is not None
+        assert picture_of_last(shown_status) is not None
         status_board.ask_lot("press", "B 12")
         wait_until = time.monotonic() + 10
         assert controller.wait_for(lambda _: read_statuses()[0].lot == "B 12", wait_until) is not None

@@ -12,7 +12,7 @@ from inspect_core.station.status_board import (
     STOP,
     StationStatus,
     ask_lot,
-    last_picture,
+    picture_of_last,
     read_statuses,
     request,
 )
@@ -20,7 +20,7 @@ from inspect_core.ui import shell, verdict_tiles
 from inspect_core.verdict import NOT_JUDGED, VERDICT_PHRASES, VERDICT_SYMBOLS
 
 EVERY = 0.5
-WIDE, NARROW = 540, 350
+WIDE, NARROW = 540, 330
 """Pixels of the picture and of what stands beside it, on a tablet below it."""
 ALONE = "alone"
 """Parameter of the page's address by which it stands without the menu."""
@@ -70,7 +70,7 @@ def show(name: str) -> None:
     _verdict(status)
     row = st.container(horizontal=True, gap="medium")
     with row.container(width=WIDE):
-        if (picture := last_picture(name)) and status.last:
+        if picture := picture_of_last(status):
             st.image(picture, width="stretch", alt=f"Part {status.last.get('part')} with its heatmap")
         elif not status.last:
             st.info("Waiting for the first part.", icon=":material/hourglass_top:")
