@@ -80,6 +80,7 @@ def test_a_station_that_is_gone_takes_no_requests(open_app):
     show_on_board(age=60)
     app = open_app("pages/line.py")
     assert "is not running" in words(app)
+    assert not any("role" in block.proto.body for block in app.get("html")), "no verdict over a line that stands"
     keys = f"line_{RESET}-press 3", f"line_{STOP}-press 3"
     assert [button.disabled for button in app.button if button.key in keys] == [True, True]
 

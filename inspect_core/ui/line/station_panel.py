@@ -70,7 +70,7 @@ def show(name: str) -> None:
     _verdict(status)
     row = st.container(horizontal=True, gap="medium")
     with row.container(width=WIDE):
-        if picture := picture_of_last(status):
+        if status.is_running and (picture := picture_of_last(status)):
             st.image(picture, width="stretch", alt=f"Part {status.last.get('part')} with its heatmap")
         elif not status.last:
             st.info("Waiting for the first part.", icon=":material/hourglass_top:")
@@ -86,7 +86,7 @@ def _verdict(status: StationStatus) -> None:
     if not status.is_running:
         last_seen = time.strftime("%d %B, %H:%M:%S", time.localtime(status.written))
         st.error(f"**{shell.escape(status.name)} is not running** since {last_seen}.", icon=":material/power_off:")
-    if not status.last:
+    if not status.last or not status.is_running:  # no green banner over a line that stands
         return
     word = str(status.last.get("verdict"))
     ground, text = COLOURS.get(word, COLOURS["reject"])
