@@ -16,7 +16,7 @@ from inspect_core.runtime import users
 from inspect_core.station.line_station import Station
 from inspect_core.station.parts import JudgedPart
 from inspect_core.station.register_map import register_map
-from inspect_core.station.serving import serve
+from inspect_core.station.serving import require_packages, serve
 from inspect_core.station.settings import EXAMPLE, ModbusPort, read_settings
 
 
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.simulate:
         settings = replace(settings, modbus=settings.modbus or ModbusPort(), opcua=None, coupler=None)
+    require_packages(settings)
     with AuditLog.open() as log, ExitStack() as until_the_end:
         station = Station(settings, log, users.local_user(), on_part=_tell, say=_say)
         until_the_end.callback(station.close)

@@ -97,9 +97,17 @@ def batches_folder() -> Path:
     return root() / "batches"
 
 
+def exports_folder() -> Path:
+    return root() / "exports"
+
+
 def export_of(digest: str) -> Path:
     """Where the export of the recipe with this digest is kept."""
-    return root() / "exports" / f"{digest}.zip"
+    return exports_folder() / f"{digest}.zip"
+
+
+def stations_folder() -> Path:
+    return root() / "stations"
 
 
 def locks_folder() -> Path:

@@ -233,8 +233,9 @@ class Handshake:
 
     def refused(self) -> None:
         """The recipe that was asked for cannot be used; the one before stays in force."""
-        self._recipe_answer = False
-        self._state = StationState.READY
+        if self._state is StationState.PREPARING:
+            self._recipe_answer = False
+            self._state = StationState.READY
 
     def photographed(self) -> None:
         """All photos of the part are there."""

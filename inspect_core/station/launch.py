@@ -24,7 +24,7 @@ def launch(settings: StationSettings, *, simulate: Path | None = None) -> Path:
 
     simulate: photos that are its parts. Raises ValueError with what it says where it ends at once.
     """
-    folder = workspace.root() / "stations"
+    folder = workspace.stations_folder()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{file_name(settings.name)}.yaml"
     with atomic_replace(path) as new:

@@ -184,7 +184,7 @@ class Station:
         if not is_whole:
             # A photo that comes now must not be taken for one of the next part.
             time.sleep(max(0.0, until + self.settings.view_seconds - time.time()))
-        self._photos.leftovers(photos)
+        self._photos.leftovers()
         part = replace(part, milliseconds=round(1000 * (time.monotonic() - work.since)))
         part = self._recorded(part, photos)
         self._show(part, work)

@@ -15,6 +15,7 @@ from inspect_core.audit.log import AuditLog
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import atomic_replace
 from inspect_core.runtime.json_text import from_json
+from inspect_core.runtime.program_log import log_unexpected
 from inspect_core.runtime.workspace import file_name
 
 LOOK_SECONDS = 0.1
@@ -38,7 +39,7 @@ class Outbox:
     """Sends the parts of a station to a receiver until it is closed. state: of the connection, in words."""
 
     def __init__(self, station: str, receiver: Receiver, log: AuditLog) -> None:
-        self._station, self._receiver, self._log = station, receiver, log
+        self._station, self._receiver, self._log, self._name = station, receiver, log, receiver.name
         self._place = workspace.root() / "outboxes" / f"{file_name(station)}-{file_name(receiver.name)}.json"
         self._last = self._remembered()
         self._closing = threading.Event()
@@ -85,8 +86,9 @@ class Outbox:
                         self.state = f"connected, {self.sent} sent"
                     self._remember(entry.number)
                     pause = FIRST_PAUSE
-            except OSError as error:
-                self.state = f"no connection since {time.strftime('%H:%M:%S')}: {error}"
+            except Exception as error:  # whatever a receiver raises: what is recorded must not stop being sent
+                words = str(error) if isinstance(error, OSError) else log_unexpected(error, f"sending to {self._name}")
+                self.state = f"no connection since {time.strftime('%H:%M:%S')}: {words}"
                 self._closing.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 continue

@@ -1,8 +1,22 @@
 """What connects a station: the server of its controller, and an outbox for everybody who reads results."""
 
+from importlib.util import find_spec
+
 from inspect_core.audit.log import AuditLog
 from inspect_core.station.line_station import Connection, Station
-from inspect_core.station.settings import StationSettings
+from inspect_core.station.settings import BY_CODE, FROM_CODE, StationSettings
+
+
+def require_packages(settings: StationSettings) -> None:
+    """Raise ValueError, with the remedy, for what the settings need and this PC has not."""
+    needed = {
+        "pymodbus": settings.modbus or settings.coupler,
+        "asyncua": settings.opcua,
+        "paho": settings.mqtt or settings.webhooks,
+        "zxingcpp": settings.choose == BY_CODE or settings.part_number == FROM_CODE,
+    }
+    if missing := [name for name, is_used in needed.items() if is_used and find_spec(name) is None]:
+        raise ValueError(f"{', '.join(missing)} is not installed; run: pip install 'loupe-inspect[station]'")
 
 
 def serve(station: Station, settings: StationSettings, log: AuditLog) -> list[Connection]:

@@ -58,7 +58,7 @@ class StatusBoard:
     """The folder of one station."""
 
     def __init__(self, station: str) -> None:
-        self.folder = _folder() / file_name(station)
+        self.folder = workspace.stations_folder() / file_name(station)
         self.folder.mkdir(parents=True, exist_ok=True)
         for request in (RESET, STOP):
             (self.folder / request).unlink(missing_ok=True)
@@ -101,7 +101,7 @@ class StatusBoard:
 def read_statuses() -> list[StationStatus]:
     """Those of all stations of this workspace, running ones first; a damaged one is left out."""
     statuses = []
-    for path in sorted(_folder().glob(f"*/{_STATUS}")):
+    for path in sorted(workspace.stations_folder().glob(f"*/{_STATUS}")):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             statuses.append(StationStatus(**json.loads(path.read_bytes())))
     return sorted(statuses, key=lambda status: not status.is_running)
@@ -110,24 +110,20 @@ def read_statuses() -> list[StationStatus]:
 def picture_of_last(status: StationStatus) -> bytes | None:
     """The JPEG of the part that a status names as the last; None where it has none, and never that of another part."""
     with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
-        return _picture(_folder() / file_name(status.name), int(status.last["number"])).read_bytes()
+        return _picture(workspace.stations_folder() / file_name(status.name), int(status.last["number"])).read_bytes()
     return None
 
 
 def request(station: str, what_for: str) -> None:
     """Ask a station for RESET or STOP. Raises OSError."""
-    (_folder() / file_name(station) / what_for).touch()
+    (workspace.stations_folder() / file_name(station) / what_for).touch()
 
 
 def ask_lot(station: str, lot: str) -> None:
     """Ask a station to record its parts under this lot from now on, also after a restart. Raises OSError."""
-    with atomic_replace(_folder() / file_name(station) / _LOT) as new:
+    with atomic_replace(workspace.stations_folder() / file_name(station) / _LOT) as new:
         new.write_text(escape_line(lot)[:LONGEST_LOT], encoding="utf-8")
 
 
 def _picture(folder: Path, number: int) -> Path:
     return folder / f"part-{number:010d}.jpg"
-
-
-def _folder() -> Path:
-    return workspace.root() / "stations"

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from inspect_core.datasets.listing import is_clutter, is_picture
 from inspect_core.line.camera import Camera, Trigger
 from inspect_core.station.settings import View
 
+TAKING = ".taking"
+"""Folder beside the photos for those of the part that is judged: a camera that writes one name again replaces none."""
 LATE = "late"
 """Folder of a view's photos that came for no part, or after its time."""
 LOOK_SECONDS = 0.005
@@ -47,9 +49,12 @@ class ViewPhotos:
         of this part, and is put aside.
         """
         for view in self._views:
+            folder = Path(view.folder)
+            for path in folder.glob(f"{TAKING}/*"):  # of a part during which the station was killed
+                _put_aside(path, folder)
             for path in _photos(view):
                 if _written(path) < triggered:
-                    _put_aside(path)
+                    _put_aside(path, folder)
         for trigger in self._triggers:
             trigger.ask()
         photos: dict[str, Path] = {}
@@ -57,16 +62,16 @@ class ViewPhotos:
         while len(photos) < len(self._views) and (now := time.time()) < until:
             for view in self._views:
                 if view.name not in photos and (photo := _settled(view, sizes, now)) is not None:
-                    photos[view.name] = photo
+                    with suppress(OSError):  # still held by who writes it
+                        photos[view.name] = _claimed(photo)
             time.sleep(LOOK_SECONDS)
         return photos
 
-    def leftovers(self, photos: Mapping[str, Path]) -> None:
+    def leftovers(self) -> None:
         """Put aside what came for a part beside its photos."""
         for view in self._views:
             for path in _photos(view):
-                if path not in photos.values():
-                    _put_aside(path)
+                _put_aside(path, Path(view.folder))
 
 
 def _photos(view: View) -> list[Path]:
@@ -95,8 +100,15 @@ def _written(path: Path) -> float:
         return 0.0
 
 
-def _put_aside(path: Path) -> None:
-    aside = path.parent / LATE
+def _claimed(path: Path) -> Path:
+    target = path.parent / TAKING / path.name
+    target.parent.mkdir(exist_ok=True)
+    os.replace(path, target)
+    return target
+
+
+def _put_aside(path: Path, folder: Path) -> None:
+    aside = folder / LATE
     aside.mkdir(exist_ok=True)
     with suppress(FileNotFoundError):
         os.replace(path, aside / f"{time.time_ns()} {path.name}")

@@ -154,6 +154,9 @@ def test_a_recipe_is_ready_only_once_it_is_prepared():
     bench.say(request_recipe=True, recipe=9)
     bench.handshake.refused()
     assert (bench.signals.recipe_error, bench.signals.recipe, bench.signals.ready) == (True, 2, True)
+    bench.handshake.failed(Code.DISK_FULL)
+    bench.handshake.refused()
+    assert (bench.signals.error, bench.signals.ready) == (True, False), "an error ends by command alone"
 
 
 def test_an_error_ends_by_command_alone():

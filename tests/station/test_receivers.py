@@ -122,6 +122,25 @@ def test_an_outbox_goes_on_where_it_was(endpoint, log):
     assert numbers_of(endpoint.bodies) == [1, 2, 3, 4]
 
 
+def test_a_receiver_that_raises_anything_is_asked_again(log):
+    class Odd:
+        name, sent, raised = "odd", [], False
+
+        def send(self, message):
+            if not self.raised:
+                self.raised = True
+                raise ValueError("nobody expected this")
+            self.sent.append(message["number"])
+
+        def close(self):
+            pass
+
+    odd = Odd()
+    with closing(Outbox("press", odd, log)):
+        record(log, [1, 2])
+        wait_until(lambda: odd.sent == [1, 2])
+
+
 def test_a_missing_secret_is_said_before_anything_starts(monkeypatch):
     monkeypatch.delenv("LOUPE_KEY", raising=False)
     with pytest.raises(ValueError, match="LOUPE_KEY"):

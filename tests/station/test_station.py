@@ -12,10 +12,10 @@ import pytest
 
 from inspect_core.audit.entry import INSPECTION, PART
 from inspect_core.audit.log import AuditLog
-from inspect_core.station import line_station, view_photos
+from inspect_core.station import line_station, serving, view_photos
 from inspect_core.station.controller import Controller, ModbusLink
 from inspect_core.station.modbus import ModbusServer
-from inspect_core.station.settings import BY_PRODUCT, COUNTED, FROM_NAME, RecipeEntry, View, read_settings
+from inspect_core.station.settings import BY_CODE, BY_PRODUCT, COUNTED, FROM_NAME, RecipeEntry, View, read_settings
 from inspect_core.station.signals import Code
 from tests.line.conftest import ByBrightness
 
@@ -153,6 +153,38 @@ def test_a_late_photo_is_no_photo_of_the_next_part(settings, line, photo, tmp_pa
         (False, Code.SCORE_TO_REJECT),
     ]
     assert len(list((folder / "late").iterdir())) == 1
+
+
+def test_a_camera_may_write_one_name_again_and_again(settings, line, photo, tmp_path, monkeypatch):
+    after = line_station.Station._after
+
+    def slowly(*arguments):
+        time.sleep(0.3)
+        after(*arguments)
+
+    monkeypatch.setattr(line_station.Station, "_after", slowly)
+    levels = {1: LEVELS["bad"], 2: LEVELS["good"], 3: LEVELS["bad"]}
+
+    def photograph(part: int) -> None:
+        os.replace(photo(tmp_path / "image.png", levels[part]), tmp_path / "in/top/image.png")
+
+    _, controller = line(settings(), photograph)
+    assert [controller.run_part(part).accepted for part in levels] == [False, True, False]
+    assert [part["verdict"] for part in parts_in_log()] == ["reject", "accept", "reject"]
+
+
+def test_a_photo_of_a_part_that_was_cut_off_is_put_aside(settings, line, camera, photo, tmp_path):
+    photo(tmp_path / "in/top/.taking/old.png", LEVELS["good"])
+    _, controller = line(settings(), camera(lambda part: LEVELS["bad"]))
+    assert not controller.run_part(1).accepted
+    assert [path.name.split()[-1] for path in (tmp_path / "in/top/late").iterdir()] == ["old.png"]
+
+
+def test_a_package_that_is_missing_is_named_with_its_remedy(settings, monkeypatch):
+    monkeypatch.setattr(serving, "find_spec", lambda name: None if name == "zxingcpp" else object())
+    serving.require_packages(settings())
+    with pytest.raises(ValueError, match=r"zxingcpp is not installed; run: pip install 'loupe-inspect\[station\]'"):
+        serving.require_packages(settings(choose=BY_CODE))
 
 
 def test_a_recipe_is_switched_by_number_and_judges(settings, line, camera):

@@ -40,7 +40,7 @@ def show() -> None:
 
 
 def _start(name: str, export: Path, folder: Path | None, port: int, *, simulated: bool) -> None:
-    root = workspace.root() / "stations" / workspace.file_name(name)
+    root = workspace.stations_folder() / workspace.file_name(name)
     incoming = root / "in" if simulated or folder is None else folder
     with AuditLog.open() as log:
         is_approved = life_cycle.state_of(log, export.stem) == life_cycle.APPROVED
@@ -59,7 +59,7 @@ def _start(name: str, export: Path, folder: Path | None, port: int, *, simulated
 
 def _exports() -> dict[Path, str]:
     """The exports of this workspace and what they are called, the latest first."""
-    paths = sorted((workspace.root() / "exports").glob("*.zip"), key=lambda path: path.stat().st_mtime, reverse=True)
+    paths = sorted(workspace.exports_folder().glob("*.zip"), key=lambda path: path.stat().st_mtime, reverse=True)
     saved = {path: saved_recipes.find(path.stem) for path in paths}
     names = saved_recipes.names([path for path in saved.values() if path is not None])
     return {path: names[place] if place is not None else path.stem[:8] for path, place in saved.items()}
