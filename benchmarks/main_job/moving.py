@@ -25,7 +25,7 @@ from inspect_core.features.store import FeatureStore
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.threads import cores
-from inspect_core.scoring.anomaly_map import largest_area, regions
+from inspect_core.scoring.anomaly_map import area_stops, regions
 from inspect_core.study import scored_photos
 from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -94,7 +94,7 @@ def figures(setting: Setting) -> dict:
 
 def move_area(scored: ScoredPhotos, repeats: int) -> dict:
     """All image scores at another smallest area."""
-    areas = cycle(range(1, largest_area(scored.size)))
+    areas = cycle(area_stops(scored.size))
     return timed(lambda: scored.scores(area=next(areas)), repeats=repeats, warm_up=WARM_UP)
 
 

@@ -17,10 +17,9 @@ from inspect_core.detectors.mahalanobis import semi_orthogonal
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import CANDIDATES
-from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, ignore_progress
 from inspect_core.runtime.threads import cores
-from inspect_core.study.statistics_gathering import SHARD, FitPlan, merged
+from inspect_core.study.statistics_gathering import FitPlan, merged, shards_of
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.tuning.comparison_result import Comparison
 from inspect_core.tuning.detector_comparison import compare
@@ -63,7 +62,7 @@ def fit_alone(setting: Setting, side: int) -> dict:
         for _ in range(setting.runs + 1):
             for name, features_of in (("fit", lambda number: [(features[number],)]), ("fit_from_store", stored)):
                 watch.start()
-                shards = (fit.shard((i, features_of(i)) for i in numbers) for numbers in ranges(len(photos), SHARD))
+                shards = (fit.shard((i, features_of(i)) for i in numbers) for numbers in shards_of(len(photos)))
                 fit.finish(merged(fit, shards))
                 watch.lap(name)
     return {"images": setting.good} | _in_seconds(watch, skip=1)

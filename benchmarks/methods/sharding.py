@@ -26,18 +26,17 @@ import torch
 from benchmarks.main_job.memory import make_photos
 from benchmarks.main_job.setting import FULL, network, study, taught
 from benchmarks.measure import machine, parser, status_of, write
-from benchmarks.methods.sharding_worker import Simulating, block
+from benchmarks.methods.sharding_worker import Simulating, learned
 from inspect_core.datasets.folders import Split, scan
 from inspect_core.datasets.grouping import ungrouped
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.method import Patches
 from inspect_core.runtime import workspace
-from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.sharding.checkpoints import ShardCheckpoints
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.shard_runner import ShardsFailed, in_order, results, stored_results
 from inspect_core.sharding.study_workers import KINDS, OnWorkers, merged_states
-from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, StatisticsMerger
+from inspect_core.study.statistics_gathering import FitPlan, merged, shards_of
 
 SIDE = 32
 KILLS = (2.0, 20.0)
@@ -53,11 +52,9 @@ def simulated(count: int, workers: list[int]) -> dict:
         ("mahalanobis",), (0,), (Patches(count, (SIDE, SIDE), k),), (torch.eye(k),), ({"k": k, "ridge": 0.01},), 0
     )
     began = time.perf_counter()
-    plain = StatisticsMerger(fit)
-    for photos in ranges(count, BLOCK * SHARD):
-        plain.add_block(block(fit, mean, factor, photos.start, photos.stop))
+    plain = merged(fit, (learned(fit, mean, factor, photos.start, photos.stop) for photos in shards_of(count)))
     results = {"photos": count, "plain_s": time.perf_counter() - began, "workers": {}}
-    expected = digest(plain.total())
+    expected = digest(plain)
     for number in workers:
         results["workers"][number] = by_workers(fit, mean, factor, count, number, expected)
     if workers:
@@ -70,7 +67,7 @@ def by_workers(
     fit: FitPlan, mean: np.ndarray, factor: np.ndarray, count: int, workers: int, expected: str, *, kills: bool = False
 ) -> dict:
     """One run, with what it moved and what its processes took."""
-    parts = ranges(count, BLOCK * SHARD)
+    parts = shards_of(count)
     task = Simulating(fit, mean, factor)
     pool = Processes(workers)
     moved = 0
@@ -98,7 +95,7 @@ def by_workers(
 
     while True:
         try:
-            gathered, _ = merged_states(fit, checkpoints, in_turn, whole=True)
+            gathered, _ = merged_states(fit, checkpoints, in_turn)
             break
         except ShardsFailed:  # stopped three times by chance: begun again, as its message says
             begun_again += 1
@@ -111,7 +108,7 @@ def by_workers(
         "moved_to_client_mb": moved / 1e6,
         "sent_to_each_worker_mb": len(pickle.dumps(task)) / 1e6,
         "merging_and_keeping_s": merging,
-        "blocks": len(parts),
+        "shards": len(parts),
         "peak_mb_of_a_worker": max(peaks.values(), default=0.0),
         "processes_started": len(peaks),
         "begun_again": begun_again,
@@ -120,7 +117,7 @@ def by_workers(
 
 def predicted(measured: dict, count: int) -> dict:
     """Seconds for more workers by a model of two rates, from the run of one worker: the work is divided, what this
-    machine does with each block (receive, keep, merge) is not, and both go on side by side. Checked on the other runs,
+    machine does with each shard (receive, keep, merge) is not, and both go on side by side. Checked on the other runs,
     in which workers and merging share the cores of one machine.
     """
     fewest = measured["workers"][min(measured["workers"])]
@@ -128,8 +125,8 @@ def predicted(measured: dict, count: int) -> dict:
     serial = fewest["merging_and_keeping_s"]
 
     def seconds(workers: int) -> float:
-        rounds = -(-fewest["blocks"] // workers) / fewest["blocks"]
-        return max(parallel * rounds + serial / fewest["blocks"], serial)
+        rounds = -(-fewest["shards"] // workers) / fewest["shards"]
+        return max(parallel * rounds + serial / fewest["shards"], serial)
 
     on_one_machine = (parallel + serial) / (os.cpu_count() or 1)
     return {

@@ -11,7 +11,7 @@ import torch
 
 from inspect_core.sharding.study_workers import ShardResult, states
 from inspect_core.study.photo_features import PhotoNotes
-from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, StatisticsMerger
+from inspect_core.study.statistics_gathering import FitPlan
 
 DRAWN = 16
 """Photos drawn at a time: the factors are read once for all of them."""
@@ -19,23 +19,19 @@ DRAWN = 16
 
 @dataclass(frozen=True, eq=False)
 class Simulating:
-    """Learns from a block of simulated photos, (first, end): mean (h, w, k), factor (h w, k, k) of every place."""
+    """Learns from a shard of simulated photos, (first, end): mean (h, w, k), factor (h w, k, k) of every place."""
 
     fit: FitPlan
     mean: np.ndarray
     factor: np.ndarray
 
     def __call__(self, numbers: tuple[int, int]) -> ShardResult:
-        return ShardResult(PhotoNotes(), states(block(self.fit, self.mean, self.factor, *numbers)))
+        return ShardResult(PhotoNotes(), states(learned(self.fit, self.mean, self.factor, *numbers)))
 
 
-def block(fit: FitPlan, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:
-    """The merged statistics of the photos from `first` to `end`, at most BLOCK shards."""
-    merged = StatisticsMerger(fit)
-    assert end - first <= BLOCK * SHARD
-    for start in range(first, end, SHARD):
-        merged.add_shard(fit.shard(photos(mean, factor, start, min(start + SHARD, end))))
-    return merged.total()
+def learned(fit: FitPlan, mean: np.ndarray, factor: np.ndarray, first: int, end: int) -> list:
+    """The statistics of the photos from `first` to `end`."""
+    return fit.shard(photos(mean, factor, first, end))
 
 
 def photos(mean: np.ndarray, factor: np.ndarray, first: int, end: int):

@@ -7,6 +7,7 @@ hundred.
 Convention: sizes are (height, width) in pixels; boxes are (x0, y0, x1, y1) in pixels, half-open: x0 <= x < x1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,6 +25,8 @@ AREA_SHARE = 0.002
 """Share of the map: default of the smallest area that counts."""
 LARGEST_AREA_SHARE = 0.05
 """Share of the map: upper bound of the smallest area that counts."""
+AREA_STEPS = 24
+"""Of the smallest area, from one pixel to the largest."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +136,11 @@ def image_score(anomaly_map: np.ndarray, *, area: int = 1) -> np.ndarray:
     return np.where(np.isfinite(largest), np.partition(values, place, axis=-1)[..., place], largest)
 
 
-def largest_values(anomaly_maps: np.ndarray, count: int) -> np.ndarray:
-    """(n, H, W) as (n, count), largest first: column N - 1 is the image score for the area N; same dtype."""
+def scores_by_area(anomaly_maps: np.ndarray, areas: Sequence[int]) -> np.ndarray:
+    """(n, areas): the image score of each finite (n, H, W) map for each area, ranked once; same dtype."""
     values = anomaly_maps.reshape(len(anomaly_maps), -1)
-    first = values.shape[1] - _whole_area(count, values.shape[1])
-    return np.sort(np.partition(values, first, axis=1)[:, first:], axis=1)[:, ::-1]
+    places = [values.shape[1] - _whole_area(area, values.shape[1]) for area in areas]
+    return np.partition(values, places, axis=1)[:, places]
 
 
 def default_area(size: tuple[int, int]) -> int:
@@ -148,6 +151,12 @@ def default_area(size: tuple[int, int]) -> int:
 def largest_area(size: tuple[int, int]) -> int:
     """The largest area that can be chosen for maps of `size` (H, W)."""
     return max(1, int(LARGEST_AREA_SHARE * size[0] * size[1]))
+
+
+def area_stops(size: tuple[int, int]) -> tuple[int, ...]:
+    """Areas to choose from for maps of `size` (H, W), ascending: evenly spaced on a log scale, and the default."""
+    steps = np.geomspace(1, largest_area(size), AREA_STEPS)
+    return tuple(sorted({*np.round(steps).astype(int).tolist(), default_area(size)}))
 
 
 def regions(anomaly_map: np.ndarray, limit: float, *, area: int = 1) -> list[Region]:

@@ -14,7 +14,7 @@ from inspect_core.runtime.serialisation import pack, unpack
 
 _DIGEST = 32
 LARGEST = 1 << 32
-"""Bytes of a file; a block at 64 × 64 takes 167 MB."""
+"""Bytes of a file; the statistics of a shard at 64 × 64 takes 167 MB."""
 MERGED = "merged"
 """Name of the merged state of all earlier shards."""
 MOST = 4

@@ -27,13 +27,11 @@ from inspect_core.sharding.shard_runner import in_order, results, stored_results
 from inspect_core.sharding.transport import SentBackbone, SentExtractor, bare, extractor_of
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores
 from inspect_core.study.photo_features import PhotoFeatures, PhotoNotes
-from inspect_core.study.statistics_gathering import BLOCK, SHARD, FitPlan, Gathered, StatisticsMerger, merged
+from inspect_core.study.statistics_gathering import FitPlan, Gathered, merged, shards_of
 from inspect_core.study.study_tasks import EvaluationTask, FitTask, Shard, Task
 
-MOST_SHARDS = 64
-"""Largest fit that is sent shard by shard; larger ones are sent in whole blocks."""
 KEEPING = 8
-"""Blocks after which the merged state is written to disk; it is as large as one block."""
+"""Shards after which the merged state is written to disk; it is as large as that of one shard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,65 +97,63 @@ class OnWorkers:
         """Workers store features when they first need them."""
 
     def gather(self, fit: FitPlan, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report) -> Gathered:
-        whole = len(samples) > MOST_SHARDS * SHARD
-        work = self._work(FitTask(fit), features, samples, SHARD * BLOCK if whole else SHARD, report)
-        gathered, notes = merged_states(fit, work.checkpoints, work.results, whole=whole)
+        work = self._work(FitTask(fit), features, samples, shards_of(len(samples)), report)
+        gathered, notes = merged_states(fit, work.checkpoints, work.results)
         _add(features, notes)
         return gathered
 
     def results(
         self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], report: Report
     ) -> Iterator[Any]:
-        work = self._work(task, features, samples, AT_ONCE, report)
+        work = self._work(task, features, samples, ranges(len(samples), AT_ONCE), report)
         for _, shard_result in work.results():
             _add(features, shard_result.notes)
             yield from shard_result.content
         work.checkpoints.remove()
 
     def _work(
-        self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], size: int, report: Report
+        self, task: Task, features: PhotoFeatures, samples: Sequence[PhotoFile], numbers: list[range], report: Report
     ) -> "_Work":
         prepared = SentExtractor.from_extractor(
             features.extractor, SentBackbone.from_backbone(features.extractor.backbone, self.weights)
         )
         streamed = frozenset(features.streamed)
-        return _Work(self.executor, RemoteTask(bare(task), prepared), samples, streamed, size, report)
+        return _Work(self.executor, RemoteTask(bare(task), prepared), samples, streamed, numbers, report)
 
 
 @dataclass(eq=False)
 class _Work:
-    """One task over photos, `size` at a time."""
+    """One task over photos; numbers: of those of each shard."""
 
     executor: Executor
     task: RemoteTask
     samples: Sequence[PhotoFile]
     streamed: frozenset[str]
-    size: int
+    numbers: list[range]
     report: Report
 
     def __post_init__(self) -> None:
         """Identity: program, task, photos, and when their files were written."""
-        self._ranges = ranges(len(self.samples), self.size)
         self._absolute = [_absolute(sample) for sample in self.samples]
         written = [[_written(path) for path in (photo.path, photo.mask)] for photo in self._absolute]
         self.checkpoints = ShardCheckpoints([environment_stamp(), self.task, self._absolute, written], KINDS)
 
     def results(self, first: int = 0) -> Iterator[Numbered]:
         """Yield (number, `ShardResult`) of the shards from `first` on, in order; early results wait on disk."""
-        total = len(self._ranges)
+        total = len(self.numbers)
 
         def numbered_results() -> Iterator[Numbered]:
             worked = partial(results, self.executor, self.task, self._shard, self._accept)
             answers = stored_results(self.checkpoints, range(first, total), lambda i: _names(self._shard(i)), worked)
             for done, result in enumerate(answers, start=first + 1):
                 yield result
-                counted = f"{min(done * self.size, len(self.samples)):,} of {len(self.samples):,} photos"
+                counted = f"{self.numbers[done - 1].stop:,} of {len(self.samples):,} photos"
                 self.report(done / total, f"{self.task.task.words}: {counted}, {self.executor.words}")
 
         return in_order(numbered_results(), first, self.checkpoints)
 
     def _shard(self, number: int) -> Shard:
-        numbers = self._ranges[number]
+        numbers = self.numbers[number]
         samples = self._absolute[numbers.start : numbers.stop]
         return Shard(numbers.start, samples, self.streamed.intersection(sample.name for sample in samples))
 
@@ -170,30 +166,30 @@ class _Work:
 
 
 def merged_states(
-    fit: FitPlan, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]], *, whole: bool
+    fit: FitPlan, checkpoints: ShardCheckpoints, results_from: Callable[[int], Iterator[Numbered]]
 ) -> tuple[Gathered, PhotoNotes]:
-    """The statistics of all shards, or of whole blocks, merged in order; their stored results are deleted.
+    """The statistics of all shards, merged in order; their stored results are deleted.
 
-    results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING blocks
+    results_from(first): (number, `ShardResult`) in order, from the first that is not merged yet. Every KEEPING shards
     the merged state is stored in their place.
     """
-    total = StatisticsMerger(fit)
+    total: Gathered = []
     notes = PhotoNotes()
     following = 0
-    if whole and (before := checkpoints.get(MERGED)) is not None:
+    if (before := checkpoints.get(MERGED)) is not None:
         following, shard_result = before
-        total.add_block(restored(fit, shard_result.content))
+        total = restored(fit, shard_result.content)
         notes.add(shard_result.notes)
     for number, shard_result in results_from(following):
-        (total.add_block if whole else total.add_shard)(restored(fit, shard_result.content))
+        total = merged(fit, [restored(fit, shard_result.content)], total)
         notes.add(shard_result.notes)
-        if whole and (number + 1) % KEEPING == 0:
-            checkpoints.put(MERGED, (number + 1, ShardResult(notes, states(total.total()))))
+        if (number + 1) % KEEPING == 0:
+            checkpoints.put(MERGED, (number + 1, ShardResult(notes, states(total))))
             for done in range(following, number + 1):
                 checkpoints.drop(done)
             following = number + 1
     checkpoints.remove()
-    return total.total(), notes
+    return total or fit.begin(), notes
 
 
 def states(gathered: Gathered) -> list[dict[str, np.ndarray]]:

@@ -17,7 +17,15 @@ from torch import Tensor
 from inspect_core.images.areas import InspectionAreas, Outline
 from inspect_core.images.placement import Placement
 from inspect_core.methods.fitted_method import FittedMethod, sweep_errors
-from inspect_core.scoring.anomaly_map import AREA, SIGMA, default_area, largest_area, largest_values, to_pixels
+from inspect_core.scoring.anomaly_map import (
+    AREA,
+    SIGMA,
+    area_stops,
+    default_area,
+    largest_area,
+    scores_by_area,
+    to_pixels,
+)
 from inspect_core.scoring.cost_limit import limits_with_defects
 from inspect_core.scoring.limits import limits_from_good, with_contradicting
 from inspect_core.scoring.local_scale import GoodMaps, LocalScale, sum_error_maps
@@ -223,10 +231,9 @@ class ScoredPhotos:
     def partly_out(self, area: int) -> np.ndarray:
         """(photos,) bool: those whose part a verdict would call partly out of view at this smallest area."""
         if self._in_view is None:  # counted once for all areas: a move of the area only compares
-            views = [Visibility.from_placement(photo.placed, self.size, self.areas) for photo in self.photos]
-            self._in_view = np.array([(view.missing_pixels, view.inspected_pixels) for view in views], int).reshape(
-                -1, 2
-            )
+            views = (Visibility.from_placement(photo.placed, self.size, self.areas) for photo in self.photos)
+            pixels = [(view.missing_pixels, view.inspected_pixels) for view in views]
+            self._in_view = np.array(pixels, int).reshape(-1, 2)
         return is_partly_out(*self._in_view.T, area)
 
     def stops(self, name: str) -> tuple[int, ...]:
@@ -275,27 +282,36 @@ class ScoredPhotos:
     def scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 image scores, read-only: equal to the bit to those of `inspect`.
 
-        The largest values of each map are ranked once for given live values of the views, so that a move of the area or
-        of the limit computes no map.
+        Each map is ranked once for given live values of the views, so that a move of the area to one of its stops or of
+        the limit computes no map.
         """
         stops, area = self._chosen(live)
-        ranked = self.cached(("ranked", *stops), lambda: self._largest(stops, np.arange(len(self.photos))))
-        return ranked[:, area - 1]
+        areas = self._areas_with(area)
+        ranked = self.cached(
+            ("ranked", *stops, *areas), lambda: self._scores_by_area(stops, np.arange(len(self.photos)), areas)
+        )
+        return ranked[:, areas.index(area)]
 
     def repeat_scores(self, **live: int) -> np.ndarray:
         """(photos,) float32 scores of the same parts photographed again, NaN where they were not, read-only."""
         stops, area = self._chosen(live)
+        areas = self._areas_with(area)
 
         def rank() -> np.ndarray:
             for view, stop in enumerate(stops):
                 self.scale(view, stop)  # learned from the photos as taken
             other = self._with(stored=self.stored.photographed_again())
             repeated = np.flatnonzero(self.stored.repeat_rows >= 0)
-            ranks = np.full((len(self.photos), largest_area(self.size)), np.nan, np.float32)
-            ranks[repeated] = other._largest(stops, repeated)
+            ranks = np.full((len(self.photos), len(areas)), np.nan, np.float32)
+            ranks[repeated] = other._scores_by_area(stops, repeated, areas)
             return ranks
 
-        return self.cached(("again", *stops), rank)[:, area - 1]
+        return self.cached(("again", *stops, *areas), rank)[:, areas.index(area)]
+
+    def _areas_with(self, area: int) -> tuple[int, ...]:
+        """The areas to rank the maps at so that this one is among them: its stops, else it alone."""
+        stops = area_stops(self.size)
+        return stops if area in stops else (area,)
 
     def calibration_scores(self, **live: int) -> np.ndarray:
         """(n,) float32 scores of the good photos that set limits, in their order: those that the bench draws.
@@ -389,16 +405,15 @@ class ScoredPhotos:
                 anomaly_map[:] = mask_uninspected(anomaly_map, bits.reshape(anomaly_map.shape).astype(bool), self.areas)
         return maps
 
-    def _largest(self, stops: tuple[int, ...], positions: np.ndarray) -> np.ndarray:
-        """(n, m) the largest values of the maps at these positions, largest first."""
-        count = largest_area(self.size)
+    def _scores_by_area(self, stops: tuple[int, ...], positions: np.ndarray, areas: Sequence[int]) -> np.ndarray:
+        """(n, areas) float32 image scores of the photos at these positions."""
         errors = self._joined(positions, stops)
-        largest = np.empty((len(errors), count), np.float32)
+        scores = np.empty((len(errors), len(areas)), np.float32)
         block = max(1, BLOCK_PIXELS // math.prod(self.size))
         for i in range(0, len(errors), block):
             maps = self._in_pixels(errors[i : i + block], positions[i : i + block])
-            largest[i : i + block] = largest_values(maps, count)
-        return largest
+            scores[i : i + block] = scores_by_area(maps, areas)
+        return scores
 
     def _chosen(self, live: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
         """(stop of each view, area) at these values, by default at those to begin with."""

@@ -1,8 +1,8 @@
 """What methods learn from many photos, in pieces that any process may compute, with a result that is equal to the bit.
 
-The photos to fit, in their order, are cut into shards of SHARD. The statistics of a shard begin empty; those of BLOCK
-shards are merged one after the other, then the blocks one after the other. Sums of floating-point numbers depend on
-their order, and this order depends on the photos alone: neither on the number of processes nor on which finishes first.
+The photos to fit, in their order, are cut into shards. The statistics of a shard begin empty and are merged one shard
+after the other. Sums of floating-point numbers depend on their order, and this order depends on the photos alone:
+neither on the number of processes nor on which finishes first.
 """
 
 from collections import deque
@@ -19,15 +19,22 @@ from torch import Tensor
 from inspect_core.images.tolerances import Tolerances, photos_per_original
 from inspect_core.methods.method import BATCH, Detector, Parameters, Patches
 from inspect_core.methods.registry import METHODS, patch_sample_method
+from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.runtime.progress import Report, ignore_progress, stage
 
 SHARD = 64
 """Photos of a shard."""
-BLOCK = 8
-"""Shards of a block."""
+MOST_SHARDS = 64
+"""Of this size: of more photos, whose statistics would travel and be merged too often, shards are larger."""
+LARGE_SHARD = 512
 
 Gathered = list[Any]
 """The statistics of each method."""
+
+
+def shards_of(count: int) -> list[range]:
+    """The numbers of the photos of each shard, given how many photos there are to fit."""
+    return ranges(count, SHARD if count <= MOST_SHARDS * SHARD else LARGE_SHARD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,46 +117,20 @@ def _learning(report: Report, fraction: float) -> None:
     report(fraction, "learning from the good photos")
 
 
-class StatisticsMerger:
-    """The statistics of shards or whole blocks, added in their order; what is added must not be used afterwards."""
+def merged(fit: FitPlan, shards: Iterable[Gathered], earlier: Gathered | None = None) -> Gathered:
+    """The statistics of all these shards, merged in their order into those of earlier ones.
 
-    def __init__(self, fit: FitPlan) -> None:
-        self._fit = fit
-        self._shards = 0
-        self._total: Gathered = []
-        self._block: Gathered = []
+    Neither what is merged nor `earlier` must be used afterwards.
+    """
+    total = earlier or []
 
-    def add_shard(self, shard: Gathered) -> None:
-        """Add the next shard."""
-        self._block = _merged(self._block, shard) if self._block else shard
-        self._shards += 1
-        if self._shards % BLOCK == 0:
-            self._close()
+    def merge(shard: Gathered) -> None:
+        if not total:
+            total.extend(shard)
+            return
+        for statistics, other in zip(total, shard, strict=True):
+            statistics.merge(other)
 
-    def add_block(self, block: Gathered) -> None:
-        """Add the next block."""
-        self._total = _merged(self._total, block) if self._total else block
-
-    def total(self) -> Gathered:
-        """The statistics of all."""
-        self._close()
-        return self._total or self._fit.begin()
-
-    def _close(self) -> None:
-        if self._block:
-            self.add_block(self._block)
-        self._block = []
-
-
-def _merged(earlier: Gathered, later: Gathered) -> Gathered:
-    for statistics, other in zip(earlier, later, strict=True):
-        statistics.merge(other)
-    return earlier
-
-
-def merged(fit: FitPlan, shards: Iterable[Gathered]) -> Gathered:
-    """The statistics of all these shards."""
-    merger = StatisticsMerger(fit)
     # Not a loop, whose variable would hold a shard while the next one is gathered.
-    deque(map(merger.add_shard, shards), maxlen=0)
-    return merger.total()
+    deque(map(merge, shards), maxlen=0)
+    return total or fit.begin()

@@ -19,7 +19,7 @@ from inspect_core.runtime.progress import Report
 from inspect_core.study.evaluation_scores import AT_ONCE, EvaluationScores, Live, score_for_evaluation
 from inspect_core.study.photo_features import Looks, PhotoFeatures
 from inspect_core.study.scored_photos import ScoredPhotos
-from inspect_core.study.statistics_gathering import SHARD, FitPlan, Gathered, merged
+from inspect_core.study.statistics_gathering import FitPlan, Gathered, merged, shards_of
 
 ErrorsOfPhoto = tuple[str, list[list[np.ndarray]]]
 """Name of a photo, and its (stops, h, w) float32 errors under each view, then those of its copies."""
@@ -45,7 +45,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FitTask:
-    """Gives the statistics of SHARD photos after the other."""
+    """Gives the statistics of one shard after the other."""
 
     fit: FitPlan
     words: ClassVar[str] = "learning"
@@ -62,7 +62,7 @@ class FitTask:
                 report((number + 1) / count, "learning from the good photos")
 
         with closing(features.in_batches(looks_alone, shard.samples, self.fit.tolerances)) as of_photos:
-            for numbers in ranges(count, SHARD):
+            for numbers in shards_of(count):
                 yield self.fit.shard(of_shard(numbers, of_photos))
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from inspect_core.images.areas import STRICTEST, InspectionArea, InspectionAreas, Outline
-from inspect_core.scoring.anomaly_map import AREA, largest_area
+from inspect_core.scoring.anomaly_map import AREA, area_stops
 from inspect_core.scoring.evidence import Evidence
 from inspect_core.scoring.verdict_rule import ACCEPTED
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -111,7 +111,8 @@ def _with_others(evidence: Evidence, scores: np.ndarray) -> np.ndarray:
 
 
 def _area(scored: ScoredPhotos, share: float) -> int:
-    return min(max(1, round(share * scored.size[0] * scored.size[1])), largest_area(scored.size))
+    """The stop of the smallest area that is nearest to a share of the map: maps are ranked at stops."""
+    return min(area_stops(scored.size), key=lambda area: abs(area - share * scored.size[0] * scored.size[1]))
 
 
 def _scores_of_view(scored: ScoredPhotos, positions: list[int], view: int, live: dict[str, int]) -> np.ndarray:

@@ -165,9 +165,9 @@ def test_a_move_computes_each_score_once(open_app, flange, fresh_process_state, 
     app = open_app("pages/inspect.py")
     before = added.suggested_limits(latest(part).live)
     limit_by_hand(part, Limits(before.review * 1.5, before.reject * 2))
-    stop, ranked, largest = added.scored.stops("k")[1], [], scored_photos.largest_values
+    stop, ranked, scores = added.scored.stops("k")[1], [], scored_photos.scores_by_area
     monkeypatch.setattr(
-        scored_photos, "largest_values", lambda maps, count: ranked.append(len(maps)) or largest(maps, count)
+        scored_photos, "scores_by_area", lambda maps, areas: ranked.append(len(maps)) or scores(maps, areas)
     )
     slider(app, "k", part).set_value(stop).run()
     assert not app.exception

@@ -8,10 +8,10 @@ from scipy import ndimage
 from inspect_core.scoring.anomaly_map import (
     Region,
     image_score,
-    largest_values,
     pixel_operator,
     regions,
     scale_region,
+    scores_by_area,
     to_pixels,
 )
 from tests.examples import examples
@@ -140,11 +140,10 @@ def test_image_score_is_the_maximum_of_the_map():
 def test_score_map_and_regions_say_the_same(seed, areas, ties, limit):
     rng = np.random.default_rng(seed)
     maps = (rng.integers(0, 4, (3, 5, 7)) / 4 if ties else rng.random((3, 5, 7))).astype(np.float32)
-    ranked = largest_values(maps, max(areas))
-    assert ranked.shape == (3, max(areas))
-    assert ranked.dtype == np.float32
-    for area in areas:
-        row = ranked[:, area - 1]
+    by_area = scores_by_area(maps, areas)
+    assert by_area.shape == (3, len(areas))
+    assert by_area.dtype == np.float32
+    for area, row in zip(areas, by_area.T, strict=True):
         assert row.tolist() == image_score(maps, area=area).tolist() == [np.sort(m, None)[-area] for m in maps]
         for pixel_map, score in zip(maps, row, strict=True):
             rejected = float(score) > limit

@@ -24,10 +24,9 @@ def workspace(shared_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of 3 photos here: a worker takes what it is given for one shard."""
     from inspect_core.sharding import study_workers
-    from inspect_core.study import study_tasks
+    from inspect_core.study import statistics_gathering
 
-    for module in (study_tasks, study_workers):
-        monkeypatch.setattr(module, "SHARD", 3)
+    monkeypatch.setattr(statistics_gathering, "SHARD", 3)
     monkeypatch.setattr(study_workers, "AT_ONCE", 2)
 
 
@@ -55,10 +54,10 @@ def study_of(product, backbone, tmp_path_factory):
 @pytest.fixture(scope="session")
 def plain(study_of):
     """A study fitted on the plain path with shards of 3 photos."""
-    from inspect_core.study import study_tasks
+    from inspect_core.study import statistics_gathering
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study_tasks, "SHARD", 3)
+        patch.setattr(statistics_gathering, "SHARD", 3)
         return study_of().fit()
 
 

@@ -132,14 +132,11 @@ def test_product_check_and_verdicts_equal_one_process(plain, pool, product, tmp_
 
 
 @pytest.mark.parametrize("keeping", [1, 2, 8])
-def test_blocks_go_out_whole_when_there_are_many_shards(study_of, monkeypatch, keeping):
+def test_shards_are_larger_when_there_are_many(study_of, monkeypatch, keeping):
     """What is merged is kept every so many blocks; stopped after two, all are there, merged or not."""
     monkeypatch.setattr(study_workers, "KEEPING", keeping)
-    for module in (study_tasks, study_workers):
-        monkeypatch.setattr(module, "SHARD", 2)
-    monkeypatch.setattr(study_workers, "BLOCK", 2)
-    monkeypatch.setattr(statistics_gathering, "BLOCK", 2)
-    monkeypatch.setattr(study_workers, "MOST_SHARDS", 2)
+    for name, value in (("SHARD", 2), ("MOST_SHARDS", 2), ("LARGE_SHARD", 4)):
+        monkeypatch.setattr(statistics_gathering, name, value)
     expected, stopping = bits(study_of(method="mahalanobis").fit()), Counted()
 
     def stop(fraction: float, step: str) -> None:

@@ -8,7 +8,7 @@ import torch
 from inspect_core.detectors import cop_corp
 from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.methods.fitted_method import FittedMethod, joined_errors, sweep_errors
-from inspect_core.scoring.anomaly_map import image_score, to_pixels
+from inspect_core.scoring.anomaly_map import area_stops, image_score, to_pixels
 from inspect_core.scoring.local_scale import GoodMaps
 from inspect_core.study import scored_photos
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -204,8 +204,21 @@ def test_limits_use_drawn_scores_and_area_moves_need_no_map(fused, monkeypatch):
         assert np.array_equal(fused.calibration_scores(**live), fused.scores(**live)[:8])
     first, setting = fused.scores(), fused.calibration_scores()
     monkeypatch.setattr(scored_photos, "to_pixels", lambda *_, **__: pytest.fail("a map was computed"))
-    assert (fused.scores(area=300) < first).all()
+    assert (fused.scores(area=area_stops(fused.size)[-1]) < first).all()
     assert (fused.calibration_scores(area=1) > setting).all()
+
+
+def test_a_photo_leaves_its_scores_in_memory_not_its_map(fused):
+    """Thousands of photos are on the bench after a batch was taught: what is remembered of each grows with them."""
+    stops = area_stops(fused.size)
+    scores = [fused.scores(area=area) for area in stops]
+    assert all(np.array_equal(row.base, scores[0].base) for row in scores), "ranked once for all stops"
+    assert all(
+        np.array_equal(row, image_score(fused.maps(), area=area)) for area, row in zip(stops, scores, strict=True)
+    )
+    assert sum(ranked.nbytes for ranked in fused._latest.values()) <= len(fused.photos) * 4 * len(stops)
+    off = next(area for area in range(1, stops[-1]) if area not in stops)
+    assert np.array_equal(fused.scores(area=off), image_score(fused.maps(), area=off))
 
 
 def test_what_windows_share_is_remembered_without_a_quarrel(scored):

@@ -1,6 +1,7 @@
 """The statistics of shards, merged in one fixed order: the same bits however the work is divided."""
 
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -8,9 +9,8 @@ import torch
 
 from inspect_core.methods.method import Patches
 from inspect_core.methods.registry import METHODS
-from inspect_core.runtime.ordered_pool import ranges
 from inspect_core.study import statistics_gathering
-from inspect_core.study.statistics_gathering import FitPlan, StatisticsMerger, merged
+from inspect_core.study.statistics_gathering import FitPlan, merged, shards_of
 
 GRID, WIDTH, SEED = (3, 4), 8, 5
 SMALL = {"k": 5, "M": 32, "patches": 150, "components": 5}
@@ -38,26 +38,43 @@ def arrays(fit: FitPlan, gathered: list) -> dict[str, torch.Tensor]:
 
 @every_method
 @pytest.mark.parametrize("count", [40, 150, 700])
-def test_blocks_from_elsewhere_give_the_bits_of_one_stream(name: str, count: int, monkeypatch) -> None:
-    monkeypatch.setattr(statistics_gathering, "BLOCK", 3)
+def test_shards_from_elsewhere_give_the_bits_of_one_stream(name: str, count: int, monkeypatch) -> None:
+    """Also continued from what was merged before."""
+    monkeypatch.setattr(statistics_gathering, "MOST_SHARDS", 3)
+    monkeypatch.setattr(statistics_gathering, "LARGE_SHARD", 192)
     fit = fit_of(name, count)
-    shards = ranges(count, statistics_gathering.SHARD)
+    shards = shards_of(count)
+    assert [len(shard) for shard in shards[:-1]] == ([64] * 2 if count == 150 else [192] * (len(shards) - 1))
     plain = arrays(fit, merged(fit, (fit.shard((i, photo(i)) for i in numbers) for numbers in shards)))
-    merger = StatisticsMerger(fit)
-    for numbers in ranges(count, 3 * statistics_gathering.SHARD):
-        block = StatisticsMerger(fit)
-        for shard in ranges(len(numbers), statistics_gathering.SHARD):
-            elsewhere = fit.shard((numbers[i], photo(numbers[i])) for i in shard)
-            carried = [statistics.state() for statistics in elsewhere]
-            block.add_shard(
-                [
-                    statistics.restore(state) or statistics
-                    for statistics, state in zip(fit.begin(), carried, strict=True)
-                ]
-            )
-        merger.add_block(block.total())
-    for key, values in arrays(fit, merger.total()).items():
+    total: list = []
+    for numbers in shards:
+        carried = [statistics.state() for statistics in fit.shard((i, photo(i)) for i in numbers)]
+        returned = fit.begin()
+        for statistics, state in zip(returned, carried, strict=True):
+            statistics.restore(state)
+        total = merged(fit, [returned], total)
+    for key, values in arrays(fit, total).items():
         assert torch.equal(values, plain[key]), key
+
+
+def test_what_is_merged_is_let_go_before_the_next_is_gathered() -> None:
+    """Two at a time, however many: the statistics of a shard take 42 MB at 32 x 32, whatever it counts."""
+    fit, alive, most = fit_of("mahalanobis", 10), weakref.WeakSet(), 0
+    for_all = []
+
+    def shards():
+        nonlocal most
+        for number in range(6):
+            gathered = fit.shard([(number, photo(number))])
+            alive.update(gathered)
+            most = max(most, len(alive))
+            yield gathered
+            del gathered
+            for_all.append(number)
+
+    merged(fit, shards())
+    assert for_all == list(range(6))
+    assert most == 2
 
 
 def test_a_drawn_patch_does_not_depend_on_the_photos_before() -> None:

@@ -9,14 +9,13 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspect_core.images.areas import inspected_pixels
 from inspect_core.methods.registry import CONTROLS
 from inspect_core.plots.explore_plots import figure_of
-from inspect_core.scoring.anomaly_map import AREA, default_area, largest_area
+from inspect_core.scoring.anomaly_map import AREA, area_stops
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import explained, stop_explaining
 from inspect_core.ui import preferences, shell
@@ -31,7 +30,6 @@ MOVED = "parameters moved"
 """What is remembered of a user who has moved a parameter once."""
 _MORE = "|"
 """In a key, before what besides fit and preview makes another control of it."""
-AREAS = 24
 TO_TYPE = "Share of the good patches' variance, in percent: type it, and the slider goes to the nearest."
 ROOMY = 2
 """Controls side by side that leave room below each for what a move does."""
@@ -178,7 +176,7 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
     area = shell.set_widget(key, live[AREA])
     most = inspected_pixels(size, product.scored.areas, product.extractor.alignment)
     st.select_slider(
-        "Minimum area (N)", sorted({*(area for area in _areas(size) if area <= most), live[AREA]}), area, key=key,
+        "Minimum area (N)", sorted({*(area for area in area_stops(size) if area <= most), live[AREA]}), area, key=key,
         disabled=waiting,
         help="A part is rejected when at least N pixels of its anomaly map exceed the limit. Higher ignores small "
             "marks; 1 uses the single highest pixel. The square on the photo shows this area to scale.",
@@ -192,12 +190,6 @@ def _area_control(product: TaughtProduct, settings: SessionSettings, live: Mappi
         st.caption(f"{smaller} of {known} " + ("defects smaller" if _crowded(product) else "known defects are smaller"))
     else:
         st.caption(f"Current: {product.live[AREA]:d}" + ("" if _crowded(product) else " · higher ignores small marks"))
-
-
-def _areas(size: tuple[int, int]) -> list[int]:
-    """Areas to choose from, evenly spaced on a log scale, from one pixel of the map to the largest."""
-    steps = np.geomspace(1, largest_area(size), AREAS)
-    return sorted({*np.round(steps).astype(int).tolist(), default_area(size)})
 
 
 def _key_of(product: TaughtProduct, settings: SessionSettings, name: str, *, waiting: bool = False) -> str:
