@@ -33,7 +33,6 @@ def main() -> None:
             take(page, "bench")
             page.get_by_role("link", name="Explore").click()
             page.get_by_text("After the detector's mapping").click()
-            page.get_by_role("button", name="Compute map").click()
             dents = page.locator(".js-plotly-plot .scatterlayer .trace").nth(DENTS).locator("path.point")
             dents.first.wait_for()
             page.wait_for_function(FINISHED)

@@ -1,6 +1,6 @@
 """Detectors side by side: what each catches at which rate of false alarms, and its scores around its limits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -26,6 +26,33 @@ def rates(
     figure.update_xaxes(title=x, range=[-0.01 * most, most], tickformat=".0%")
     figure.update_yaxes(title=y, range=[-0.01, 1.02], tickformat=".0%")
     figure.update_layout(showlegend=True, legend={"orientation": "v", "x": 0, "y": -0.2, "yanchor": "top"})
+    return figure
+
+
+def separations(
+    names: Sequence[str], estimates: Sequence[tuple[float, float, float]], groups: Sequence[int], theme: ChartTheme
+) -> go.Figure:
+    """A dot with its 95 % interval for each name, the first on top: (value, low, high), shares from 0 to 1.
+
+    groups: of each, 0 for those that cannot be told from the recommended one, which are filled.
+    """
+    figure = new_figure(theme, height=70 + 24 * len(names))
+    values, lows, highs = np.transpose(estimates)
+    of_group = np.asarray(groups)
+    for words, shown, colour in (
+        ("not told apart from the recommended one", of_group == 0, theme.good),
+        ("told apart from it", of_group > 0, theme.unknown),
+    ):
+        if shown.any():
+            figure.add_scatter(
+                x=values[shown], y=[as_text(names[i]) for i in np.flatnonzero(shown)], mode="markers", name=words,
+                marker={"color": colour, "size": 10, "symbol": "circle" if colour == theme.good else "circle-open"},
+                error_x={"array": (highs - values)[shown], "arrayminus": (values - lows)[shown], "thickness": 1.5},
+                hovertemplate="%{x:.1%}<extra>%{y}</extra>",
+            )  # fmt: skip
+    figure.update_xaxes(title="how clearly defects separate from good parts", tickformat=".0%")
+    figure.update_yaxes(categoryorder="array", categoryarray=[as_text(name) for name in reversed(names)])
+    figure.update_layout(showlegend=True)
     return figure
 
 

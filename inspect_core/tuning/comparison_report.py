@@ -110,13 +110,15 @@ def lines_of(comparison: Comparison) -> list[list[Cell]]:
     return [list(lines[0]), *(list(line.values()) for line in lines)]
 
 
-def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
+def table_of(
+    comparison: Comparison, current: str = "", rows: Sequence[ComparisonRow] | None = None
+) -> dict[str, list[str]]:
     """The table to read: cells by column, rows in order; a figure that no photo can give has no column.
 
-    current: the title of the detector on the bench, if any.
+    current: the title of the detector on the bench, if any; rows: those shown, by default all.
     """
-    rows = comparison.rows
-    table = {"Detector": [row.title for row in comparison.rows]}
+    rows = comparison.rows if rows is None else rows
+    table = {"Detector": [row.title for row in rows]}
     marks = {comparison.chosen().title: ["recommended"]}
     marks.setdefault(current, []).append("in use")
     table["Choice"] = [", ".join(marks.get(row.title, ())) for row in rows]
@@ -126,7 +128,8 @@ def table_of(comparison: Comparison, current: str = "") -> dict[str, list[str]]:
     for heading, name in SHARES.items():
         estimates = [getattr(row, name) for row in rows]
         if not all(math.isnan(estimate.value) for estimate in estimates):
-            table[heading] = list(map(_cell, estimates, comparison.tie_marks(name)))
+            marks_of = dict(zip(comparison.rows, comparison.tie_marks(name), strict=True))
+            table[heading] = list(map(_cell, estimates, [marks_of[row] for row in rows]))
     table["Fit"] = [f"{row.fit_seconds:.1f} s" for row in rows]
     table["Verdict"] = [f"{row.verdict_ms:.0f} ms" if math.isfinite(row.verdict_ms) else "" for row in rows]
     table["Size"] = [f"{row.arrays_mb:.1f} MB" for row in rows]
@@ -190,12 +193,15 @@ def most_disputed(comparison: Comparison) -> list[int]:
     return sorted(judge, key=rank)
 
 
-def side_by_side(comparison: Comparison, position: int) -> list[DetectorVerdict]:
-    """One photo under every detector with limits. Raises ImageError for a photo that can no longer be read."""
-    photo = comparison.rows[0].scored.photos[position]
-    pixels = downscale(read(photo.path, photo.depth).pixels, SIDE)
+def side_by_side(rows: Sequence[ComparisonRow], position: int, side: int = SIDE) -> list[DetectorVerdict]:
+    """One photo, reduced to `side` pixels, under every detector of these with limits.
+
+    Raises ImageError for a photo that can no longer be read.
+    """
+    photo = rows[0].scored.photos[position]
+    pixels = downscale(read(photo.path, photo.depth).pixels, side)
     verdicts = []
-    for row in comparison.rows:
+    for row in rows:
         if (limits := row.limits) is None:
             continue
         view = Visibility.from_placement(photo.placed, row.scored.size, row.scored.areas)
@@ -265,7 +271,7 @@ def _histogram(row: ComparisonRow) -> str:
 def _parts(comparison: Comparison) -> Iterator[tuple[ScoredPhoto, list[DetectorVerdict]]]:
     for position in most_disputed(comparison)[:PARTS]:
         with contextlib.suppress(ImageError):  # a photo that has gone
-            yield comparison.rows[0].scored.photos[position], side_by_side(comparison, position)
+            yield comparison.rows[0].scored.photos[position], side_by_side(comparison.rows, position)
 
 
 def _cell(estimate: Estimate, standing: str) -> str:

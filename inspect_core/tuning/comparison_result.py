@@ -3,11 +3,13 @@
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from inspect_core.methods.registry import title_of
 from inspect_core.scoring.evidence import Evidence
+from inspect_core.scoring.verdict_rule import ACCEPTED
 from inspect_core.study.evaluation import Evaluation
 from inspect_core.study.photo_evidence import evidence_of
 from inspect_core.study.scored_photos import ScoredPhotos
@@ -82,6 +84,17 @@ class ComparisonRow:
         """That of the photos, without a product check."""
         return evidence_of(self.scored, differ=self.study.differ(photo.name for photo in self.scored.photos))
 
+    @cached_property
+    def worst_missed(self) -> int | None:
+        """Position of the accepted defect among the test photos whose score is furthest below the review limit; None
+        where no defect is accepted.
+        """
+        if self.limits is None:
+            return None
+        missed = self.scored.of_subset("test") & self.scored.good_and_defect()[1]
+        missed &= self.evidence.ranks(self.limits) == ACCEPTED
+        return int(np.flatnonzero(missed)[self.scored.scores()[missed].argmin()]) if missed.any() else None
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -101,6 +114,25 @@ class Comparison:
     def _eligible(self) -> Sequence[ComparisonRow]:
         usual = [row for row in self.rows if not row.as_published]
         return [row for row in usual if row.detector in self.candidates] or usual
+
+    def told_apart(self) -> list[list[ComparisonRow]]:
+        """The rows in groups: in each, first the one that stands for it, then those that the trial cannot tell from it.
+
+        The group of the chosen row comes first; each other begins with the row that separates best among the rest.
+        """
+        chosen = self.chosen()
+        rest = sorted(self.rows, key=lambda row: (row is not chosen, -row.quality.value))
+        groups = []
+        while rest:
+            alike = [row for row in rest if not self._differ(row, rest[0])]
+            groups.append(alike)
+            rest = [row for row in rest if row not in alike]
+        return groups
+
+    def _differ(self, row: ComparisonRow, other: ComparisonRow) -> bool:
+        tried = max(len(self.rows) - 1, 1)
+        pairs = (row.qualities, other.qualities), (other.qualities, row.qualities)
+        return any(is_better(better, than, tried=tried) for better, than in pairs)
 
     def preferred(self) -> ComparisonRow:
         """The row to begin with before any trial, as `place.preferred`."""

@@ -13,14 +13,14 @@ from inspect_core.verdict import VERDICT_PHRASES, VERDICT_SYMBOLS
 REMEMBERED = "table format"
 """What the key of the format is remembered as."""
 TO_FORMAT = "Excel set to German or French opens the second; .xlsx opens everywhere. Remembered for all tables."
-SCORE, TIME = "%.4g", "YYYY-MM-DD HH:mm:ss"
-"""Formats of a number, as of printf, and of a time."""
+SCORE, TIME, PICTURE = "%.4g", "YYYY-MM-DD HH:mm:ss", "picture"
+"""Formats of a number, as of printf, of a time, and of a picture, whose cells are addresses."""
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class DataColumn:
-    """A column of a table of rows: its title, and what it shows of a row; format: SCORE, TIME or like these."""
+    """A column of a table of rows: its title, and what it shows of a row; format: SCORE, TIME, PICTURE or alike."""
 
     title: str
     value: Callable[[Any], object]
@@ -38,6 +38,8 @@ class DataColumn:
         }
         if not self.format:
             return st.column_config.Column(**options)
+        if self.format == PICTURE:
+            return st.column_config.ImageColumn(**options)
         drawn = st.column_config.NumberColumn if self.format.startswith("%") else st.column_config.DatetimeColumn
         return drawn(format=self.format, **options)
 

@@ -10,6 +10,8 @@ from inspect_core.runtime.jobs import Job
 from inspect_core.ui import shell
 
 MAX_CACHED_RESULTS = 24
+_OPENED = "results_opened"
+"""In a session: keys of the results that it has opened once."""
 
 
 class ResultCache:
@@ -58,3 +60,15 @@ def result_or_button(label: str, words: str, title: str, key: tuple, work: Calla
     if (result := result_cache().get(key)) is None:
         shell.start_job_button(label, words, lambda: start(title, key, work), subject=key, key=f"start-{key[0]}")
     return result
+
+
+def result_on_opening(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> Any:
+    """As `result_or_button`, for work of seconds: it begins by itself the first time that this session opens it.
+
+    What was cancelled or failed is not begun again unasked, and nothing is queued behind another job unasked.
+    """
+    opened = st.session_state.setdefault(_OPENED, set())
+    if key not in opened and result_cache().get(key) is None and shell.active_job() is None:
+        opened.add(key)
+        shell.begin(lambda: start(title, key, work))
+    return result_or_button(label, words, title, key, work)

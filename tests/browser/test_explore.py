@@ -15,8 +15,6 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     page = open_page(sample_app)
     expect(page.get_by_role("slider", name=re.compile("limit", re.IGNORECASE)).first).to_be_visible(timeout=WORK)
     page.get_by_role("link", name="Explore").click()
-    draw = page.get_by_role("button", name="Compute map")
-    draw.click()
     points = page.locator(".js-plotly-plot .scatterlayer path.point")
     expect(points.first).to_be_visible(timeout=WORK)
     idle(page)

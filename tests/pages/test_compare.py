@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from inspect_core.images.areas import InspectionArea, InspectionAreas
+from inspect_core.methods.registry import ALL
 from inspect_core.study.study import Study
 from inspect_core.tuning import detector_comparison
 from inspect_core.ui import shell, teaching_job
@@ -42,7 +43,9 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     monkeypatch.setattr(detector_comparison, "COMPARISON_DEFECTS", 12)
     monkeypatch.setattr(teaching_job, "plan_of", lambda order, _: plan_of(order, ("mahalanobis",)))
     app = open_app(PAGE)
-    app.multiselect(key="compare_detectors").set_value(TWO).run()
+    assert f"Detectors to compare: {len(ALL)} of {len(ALL)}" in [expander.label for expander in app.expander]
+    app.session_state["compare_detectors"] = {"selection": {"rows": [ALL.index(name) for name in TWO]}}
+    app.run()
     assert "Takes about" in words(app)
     finish(press(app, "start-comparison"))
     table = app.dataframe[0].value
@@ -51,7 +54,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     assert "best" in " ".join(table["Synthetic defects"])
     assert table["Choice"].tolist() == ["recommended", "in use"]
     assert "Detector\\: By location \\+ Curved texture" in words(app)
-    assert len(app.get("plotly_chart")) == 2 + len(TWO)
+    assert len(app.get("plotly_chart")) == 3 + len(TWO), "dots, two curves, two histograms"
     assert len(app.get("image")) == len(TWO)
     comparison = comparison_jobs.last_comparison(part.latest_order().to_compare())
     assert [row.detector for row in comparison.rows] == TWO
@@ -59,7 +62,7 @@ def test_detectors_are_compared_and_one_is_put_on_the_bench(open_app, part, monk
     opened = []
     monkeypatch.setattr(comparison_panels.shell, "go_to", opened.append)
     monkeypatch.setattr(Study, "fit", lambda *_, **__: pytest.fail("fitted again"))
-    app.session_state["compare_table"] = {"selection": {"rows": [1]}}
+    app.session_state["compare_table_2"] = {"selection": {"rows": [1]}}
     app.run()
     press(app, "Open this detector on Inspect")
     assert opened == ["pages/inspect.py"]

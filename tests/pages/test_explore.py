@@ -18,7 +18,7 @@ from inspect_core.ui.explore.explore_jobs import MapRequest
 from inspect_core.verdict import Limits
 from inspect_core.workbench import taught_product
 from inspect_core.workbench.shelf import shelf
-from tests.pages.waiting import finish, limit_by_hand, press, wait_for_job, words
+from tests.pages.waiting import finish, limit_by_hand, opened, press, wait_for_job, words
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGE = "pages/explore.py"
@@ -52,7 +52,7 @@ def test_with_nothing_taught_it_says_what_to_do(open_app, no_first_start):
 
 def test_click_on_the_patch_map_leads_to_the_photo_and_patch(open_app, in_the_hand):
     part, app = in_the_hand, open_app(PAGE)
-    finish(press(app, "start-map"))
+    finish(app)
     assert charts(app) == 1
     assert f"200 patches of {len(part.scored.photos)} photos" in words(app)
     assert "Click a point" in words(app)
@@ -98,7 +98,7 @@ def test_detector_features_and_whole_photos_have_own_maps(open_app, in_the_hand)
     app = open_app(PAGE)
     choose(app, "map_features", patch_map.AFTER)
     assert "Whitened at its location" in words(app)
-    finish(press(app, "start-map"))
+    opened(app)
     assert charts(app) == 1
     (view,), points = in_the_hand.scored.views, map_of(in_the_hand, MapRequest(False, True)).points
     errors = [
@@ -107,7 +107,7 @@ def test_detector_features_and_whole_photos_have_own_maps(open_app, in_the_hand)
     ]
     assert (points.features**2).sum(axis=1) ** 0.5 == pytest.approx(errors, rel=1e-4)
     choose(app, "map_of", "Whole photos")
-    finish(press(app, "start-map"))
+    opened(app)
     assert f"{len(in_the_hand.scored.photos)} photos. Diamonds: 3 defects" in words(app)
 
 
@@ -128,15 +128,14 @@ def test_spectrum_rank_and_curve_need_no_network(open_app, in_the_hand, monkeypa
     app.toggle(key="strangest_rainbow").set_value(True).run()
     assert not app.exception
 
-    choose(app, "explore_view", "Sensitivity")
     with monkeypatch.context() as patch:
         patch.setattr(explore_jobs, "follow_live", fail)
-        press(app, "start-curve")
+        choose(app, "explore_view", "Sensitivity")
         wait_for_job()
         app.run()
         (error,) = app.error
         assert error.value.endswith("failed: the disk is full; free some space")
-        assert app.button(key="start-curve").disabled is False
+        assert app.button(key="start-curve").disabled is False, "what failed is not begun again unasked"
     monkeypatch.setattr(backbones.Backbone, "run", lambda *a, **k: pytest.fail("the network ran"))
     finish(press(app, "start-curve"))
     assert charts(app) == 2
@@ -165,7 +164,7 @@ def test_variance_curve_replaces_a_missing_spectrum(open_app, flange_under):
     app = open_app(PAGE)
     choose(app, "explore_view", "Variance")
     assert "10 curved surfaces" in words(app)
-    finish(press(app, "start-fall"))
+    opened(app)
     assert charts(app) == 1
     assert "−log λₙ/λ₁" in words(app)
 
@@ -174,10 +173,10 @@ def test_opened_recipe_names_missing_photos_and_maps_added_ones(open_app, flange
     recipe = save(flange.study.recipe(product="flange", product_check=flange.product_check), workspace / "r.zip")
     views = [replace(view, selected_stops=(view.value(recipe.live_values),)) for view in recipe.views]
     scored = ScoredPhotos(views, recipe.grid, recipe.backbone.size)
-    opened = taught_product.TaughtProduct(
+    reopened = taught_product.TaughtProduct(
         "flange", scored, flange.extractor, recipe=recipe, product_check=recipe.product_check
     )
-    shelf().put(opened)
+    shelf().put(reopened)
     app = open_app(PAGE)
     assert "No photos yet" in app.info[0].value
     choose(app, "explore_view", "Variance")
@@ -186,8 +185,8 @@ def test_opened_recipe_names_missing_photos_and_maps_added_ones(open_app, flange
     assert "A curve needs at least two good photos." in app.info[0].value
 
     for path in sorted((product / "train/good").iterdir())[:6]:
-        shelf().add(opened, read(path))
+        shelf().add(reopened, read(path))
     choose(app, "explore_view", "Patch map")
-    finish(press(app, "start-map"))
+    opened(app)
     assert "200 patches of 6 photos. Diamonds: 0" in words(app)
-    assert set(map_of(shelf().find(opened.id)).points.truth) == {"unknown"}
+    assert set(map_of(shelf().find(reopened.id)).points.truth) == {"unknown"}

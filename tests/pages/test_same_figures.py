@@ -11,7 +11,7 @@ import pytest
 from inspect_core.cli.commands import main
 from inspect_core.images.photo_reader import read
 from inspect_core.methods import fitted_method
-from inspect_core.methods.registry import LOOSE, METHODS
+from inspect_core.methods.registry import ALL, LOOSE, METHODS
 from inspect_core.recipe import inspect
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_io.recipe_file import load, save
@@ -100,7 +100,8 @@ def test_figures_are_equal_on_every_page_and_by_command(
 
     monkeypatch.setattr(teaching_job, "expected", lambda *_: ("", SimpleNamespace(seconds=1.0)))
     app = open_app("pages/compare.py")
-    app.multiselect(key="compare_detectors").set_value(list(CHOSEN_FROM)).run()
+    app.session_state["compare_detectors"] = {"selection": {"rows": [ALL.index(name) for name in CHOSEN_FROM]}}
+    app.run()
     finish(press(app, "start-comparison"))
     rows = comparison_jobs.last_comparison(open_product.latest_order().to_compare()).rows
     row = next(row for row in rows if row.detector == study.method)
@@ -109,7 +110,8 @@ def test_figures_are_equal_on_every_page_and_by_command(
 
     with monkeypatch.context() as patch:
         patch.setattr(comparison_panels.shell, "go_to", lambda page: None)
-        app.session_state["compare_table"] = {"selection": {"rows": [rows.index(row)]}}
+        app.toggle(key="compare_all").set_value(True).run()
+        app.session_state[f"compare_table_{len(rows)}"] = {"selection": {"rows": [rows.index(row)]}}
         press(app.run(), "compare_bench")
     wait_for_job()
     reopened = shelf().find(shell.jobs().current.result)

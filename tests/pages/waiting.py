@@ -36,6 +36,11 @@ def finish(app):
     return app
 
 
+def opened(app):
+    """The app with what it opened: chosen while a job ran, it begins once that has ended."""
+    return finish(finish(app))
+
+
 def press(app, key: str):
     """The app after a click on the button of this key, or of this label, without an exception."""
     button = next(button for button in app.button if key in (button.key, button.label))

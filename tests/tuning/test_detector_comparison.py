@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,6 +27,7 @@ from inspect_core.tuning import detector_comparison as comparing
 from inspect_core.tuning.comparison_result import MARGIN, Comparison, ComparisonRow, Estimate
 from inspect_core.tuning.place import PLACED
 from inspect_core.tuning.shortlist import Shortlist, forecast_ms
+from inspect_core.verdict import Limits
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 
@@ -226,6 +227,33 @@ def test_what_is_written_says_the_same_everywhere(compared):
     assert counts.caught_at_defect + counts.caught_elsewhere == counts.defects_caught
     assert sum("best" in cell for cell in table["AUPRO"]) == 1
     assert "Known defects" not in table, "none was kept to choose by"
+
+
+def made_up_row(name: str, mean: float, spread: float = 0.01) -> ComparisonRow:
+    qualities = np.random.default_rng(len(name)).normal(mean, spread, 60)
+    made_up = {"detector": name, "qualities": qualities, "quality": Estimate(qualities.mean())}
+    return ComparisonRow(**(dict.fromkeys(field.name for field in fields(ComparisonRow)) | made_up))
+
+
+def test_detectors_that_the_photos_cannot_tell_apart_are_a_group():
+    """The chosen one stands for its own, then the best of the rest for those like it."""
+    rows = [made_up_row(name, mean) for name, mean in {"a": 0.7, "bb": 0.901, "ccc": 0.9, "dddd": 0.702}.items()]
+    comparison = Comparison(tuple(rows), "made-up defects", known=True, location_variance_share=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Comparison, "chosen", lambda _: rows[2])
+        groups = comparison.told_apart()
+    assert [{row.detector for row in group} for group in groups] == [{"ccc", "bb"}, {"a", "dddd"}]
+    assert groups[0][0] is rows[2], "the chosen one, though another separates better"
+
+
+@pytest.mark.slow
+def test_the_worst_missed_defect_is_shown_in_its_row(compared):
+    _, comparison = compared
+    for row in comparison.rows:
+        scores, defects = row.scored.scores(), row.scored.good_and_defect()[1] & row.scored.of_subset("test")
+        lowest = replace(row, limits=Limits(float(scores.max()), float(scores.max())))
+        assert lowest.worst_missed == np.flatnonzero(defects)[scores[defects].argmin()]
+        assert replace(row, limits=Limits(0.0, 0.0)).worst_missed is None
 
 
 @pytest.mark.slow

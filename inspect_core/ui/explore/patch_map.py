@@ -18,7 +18,7 @@ from inspect_core.tuning import scatter_points as explore
 from inspect_core.ui import charts, in_hand, result_cache, shell
 from inspect_core.ui.explore import explore_jobs, variance_panels
 from inspect_core.ui.explore.explore_jobs import MapRequest, ScatterMap
-from inspect_core.ui.session import show_on_bench
+from inspect_core.ui.session import settings_of, show_on_bench
 from inspect_core.verdict import Limits
 from inspect_core.workbench.taught_product import TaughtProduct
 
@@ -39,7 +39,7 @@ def patch_map(product: TaughtProduct) -> None:
     live, limits = product.live, product.limits
     order, colour = _choose(product)
     key = map_key(product, order, live)
-    drawn = result_cache.result_or_button(
+    drawn = result_cache.result_on_opening(
         "Compute map", "Places similar points close together (t-SNE). Takes under a minute.",
         f"Computing the map of {('photos' if order.photo_level else 'patches')}", key,
         lambda job: explore_jobs.draw_map(product, order, live, _suggested_limit(product, live), job),
@@ -80,6 +80,8 @@ def _show(
     product: TaughtProduct, drawn: ScatterMap, colour: str, chart: str, live: dict[str, int], limits: Limits | None
 ) -> None:
     picked = _picked(chart, len(drawn.points))
+    if picked is None:
+        picked = _of_shown_photo(drawn.points, settings_of(product).position)
     theme = charts.current_theme()
     left, right = st.columns([3, 1.3], gap="medium")
     with left:
@@ -90,9 +92,8 @@ def _show(
         charts.show(figure, key=chart, alt=alt, on_select="rerun", selection_mode="points")
         st.caption(_how_to_read(drawn.points, limits))
     with right:
-        if picked is None:
-            st.markdown("**Click a point** to see its part and patch.")
-        else:
+        st.caption("Click a point to see its part and patch.")
+        if picked is not None:
             _show_picked(product, drawn, picked, live, limits)
 
 
@@ -165,6 +166,12 @@ def _picked(chart: str, count: int) -> int | None:
         st.session_state[picked_key] = int(chosen[0]["customdata"])
     picked = st.session_state.get(picked_key)
     return picked if picked is not None and picked < count else None
+
+
+def _of_shown_photo(points: explore.ScatterPoints, position: int) -> int | None:
+    """The point with the highest peak of the photo shown on Inspect; None where the map has none of it."""
+    of_photo = np.flatnonzero(points.photo == position)
+    return int(of_photo[points.peak[of_photo].argmax()]) if len(of_photo) else None
 
 
 def _name_point(product: TaughtProduct, drawn: ScatterMap, i: int) -> str:

@@ -85,7 +85,7 @@ def _falling_variance(product: TaughtProduct, position: int) -> None:
     if product.is_fixed:
         st.caption("This plot needs the good photos. Teach the product again to see it.")
         return
-    variances = result_cache.result_or_button(
+    variances = result_cache.result_on_opening(
         "Plot variance decay", "Uses a sample of good patches; takes seconds.", "Analysing good patches",
         ("fall", product.fit, position), lambda job: explore_jobs.patch_variances(product, position, job),
     )  # fmt: skip
@@ -157,12 +157,14 @@ def sensitivity(product: TaughtProduct) -> None:
     title = f"Computing sensitivity to {CONTROLS[name].label.split(':')[0]}"
     words = "One fit covers all values. Takes seconds, or up to a minute with hundreds of photos."
     work = partial(explore_jobs.follow_live, product, name, live)
+    shown = result_cache.result_on_opening
     if name not in at_once:
         fits = len(explore_jobs.values_about(name, known[name]))
         took = duration(fits * (FIT_SECONDS + PHOTO_SECONDS * len(product.scored.photos)))
         words = f"Refits {fits} values on a sample of good patches; takes about {took}."
         work = partial(explore_jobs.follow_refits, product, name, known[name], live)
-    readings: list[SensitivityPoint] | None = result_cache.result_or_button("Plot curve", words, title, key, work)
+        shown = result_cache.result_or_button
+    readings: list[SensitivityPoint] | None = shown("Plot curve", words, title, key, work)
     if readings is not None:
         _curves(product, name, known[name], readings)
 
