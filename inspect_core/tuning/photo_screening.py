@@ -53,6 +53,8 @@ product among the photos would be learned as part of the first.
 """
 UNRELATED = 1.0
 """The product check's score of a photo that has nothing in common with the product."""
+LOOKED = 60
+"""Good photos among which a second product is looked for before anything is taught."""
 _SCORE = 0.05
 """Least deviation of the logarithm of a detector's score."""
 _PRODUCT = 0.02
@@ -140,6 +142,19 @@ def screen_photos(samples: Dataset, order: TeachingConfig, store: FeatureStore, 
     screened = map(ScreenedPhoto, samples.good, map(tuple, findings_by_photo), map(float, unlike), places)
     photos_by_score = tuple(sorted(screened, key=lambda photo: -photo.score_ratio))
     return ScreeningResult(photos_by_score, tuple(skipped), int(second.sum()))
+
+
+def find_second_product(samples: Dataset, order: TeachingConfig, store: FeatureStore, report: Report) -> str:
+    """What to say where the good photos look like two products, "" where like one: a look at most at LOOKED of them,
+    evenly spread by name, that takes seconds. order, errors: as of `screen_photos`.
+    """
+    report(0.0, "loading the network (can take a minute the first time)")
+    backbone, _ = order.network(SCREENING_METHODS)
+    spread = np.unique(np.linspace(0, len(samples.good) - 1, LOOKED).round().astype(int))
+    with device_lock(backbone.device):
+        photos, _ = _read(replace(samples, good=tuple(samples.good[i] for i in spread)), backbone, store, report)
+    second = second_product(np.stack([photo.embedding for photo in photos])) if photos else np.zeros(0, bool)
+    return two_products_sentence(len(photos), int(second.sum())) if second.any() else ""
 
 
 class _Photo(NamedTuple):

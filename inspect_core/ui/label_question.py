@@ -7,14 +7,15 @@ import streamlit as st
 
 from inspect_core.datasets.dataset import GOOD, ScanError
 from inspect_core.datasets.meanings import meanings_in, reading_of, sentence_of
-from inspect_core.datasets.photo_labels import MOST_WORDS, Reading, UnclearLabels
+from inspect_core.datasets.photo_labels import MOST_WORDS, OpenWord, Reading, UnclearLabels
 from inspect_core.datasets.photo_tree import PhotoTree
 from inspect_core.datasets.verdict_words import EXCLUDED, TEST_ONLY
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import contact_sheet, shell
 
-MEANINGS = (GOOD, "defective", EXCLUDED, TEST_ONLY)
+DEFECT_TYPE = "a defect type"
+MEANINGS = (GOOD, "defective", EXCLUDED, TEST_ONLY, DEFECT_TYPE)
 BESIDE = 4
 """Photos that stand for a group."""
 
@@ -94,14 +95,11 @@ def _ask_meanings(unclear: UnclearLabels, key: str, chosen_key: str) -> None:
     st.markdown("**Or say what each means**")
     meanings: dict[str, str | None] = {}
     for number, word in enumerate(unclear.words[:MOST_WORDS]):
-        photos, name, meaning = st.columns([2, 2, 2], vertical_alignment="center")
+        photos, meaning = st.columns([2, 5], vertical_alignment="center")
         alt = shell.escape(f"The first photos of {word.text}")
         photos.image(_strip(str(unclear.root), word.photos[:BESIDE], BESIDE), alt=alt)
-        name.markdown(shell.escape(f"{word.text}: {pluralise(len(word.photos), 'photo')}"))
-        meanings[word.text] = meaning.selectbox(
-            shell.escape(f"Meaning of {word.text}"), MEANINGS, index=None, key=f"{key}-word-{number}",
-            placeholder="Choose, or type a defect type", accept_new_options=True, label_visibility="collapsed",
-        )  # fmt: skip
+        with meaning:
+            meanings[word.text] = _ask_meaning(word, f"{key}-word-{number}")
     named = {word: meaning for word, meaning in meanings.items() if meaning}
     is_open = len(named) < len(meanings)
 
@@ -111,6 +109,16 @@ def _ask_meanings(unclear: UnclearLabels, key: str, chosen_key: str) -> None:
     st.button("Use these meanings", key=f"{key}-use", type="primary", disabled=is_open, on_click=use)
     if is_open:
         st.caption(f"{pluralise(len(meanings) - len(named), 'meaning')} to choose.")
+
+
+def _ask_meaning(word: OpenWord, key: str) -> str | None:
+    """What a word means, by one click, None until then; of a defect type its name, which begins as the word."""
+    label = f"{word.text}: {pluralise(len(word.photos), 'photo')}"
+    chosen = st.segmented_control(shell.escape(label), MEANINGS, key=key)
+    if chosen != DEFECT_TYPE:
+        return chosen
+    name = st.text_input(shell.escape(f"Type of {word.text}"), word.text, key=f"{key}-type", max_chars=60)
+    return name.strip() or None
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -62,8 +62,8 @@ def result_or_button(label: str, words: str, title: str, key: tuple, work: Calla
     return result
 
 
-def result_on_opening(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> Any:
-    """As `result_or_button`, for work of seconds: it begins by itself the first time that this session opens it.
+def begin_on_opening(title: str, key: Hashable, work: Callable[[Job], Any]) -> None:
+    """Begin work of seconds, whose result is kept under `key`, the first time that this session opens it.
 
     What was cancelled or failed is not begun again unasked, and nothing is queued behind another job unasked.
     """
@@ -71,4 +71,9 @@ def result_on_opening(label: str, words: str, title: str, key: tuple, work: Call
     if key not in opened and result_cache().get(key) is None and shell.active_job() is None:
         opened.add(key)
         shell.begin(lambda: start(title, key, work))
+
+
+def result_on_opening(label: str, words: str, title: str, key: tuple, work: Callable[[Job], Any]) -> Any:
+    """As `result_or_button`, for work that begins by itself as `begin_on_opening` has it."""
+    begin_on_opening(title, key, work)
     return result_or_button(label, words, title, key, work)

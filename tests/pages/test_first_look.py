@@ -5,7 +5,7 @@ import pytest
 from inspect_core.images.photo_quality import BLUR, Finding
 from inspect_core.runtime.progress import Cancelled
 from inspect_core.tuning.photo_screening import COPY, ScreenedPhoto, ScreeningResult
-from inspect_core.ui import shell, teaching_job
+from inspect_core.ui import result_cache, shell, teaching_job
 from inspect_core.ui.teach import screening_panel, teach_panels
 from tests.pages.waiting import choose_folder, press, wait_for_job, words
 
@@ -45,6 +45,27 @@ def screen_folder(app):
 @pytest.fixture
 def screened_app(open_app, orders, product):
     return screen_folder(choose_folder(open_app("pages/teach.py"), product))
+
+
+def test_a_second_product_is_told_before_teaching(open_app, orders, product, monkeypatch):
+    """Once, by itself, and not again by a window that has cancelled it."""
+    begun = []
+
+    def find(samples, *_):
+        begun.append(samples.root)
+        return "These look like two products: 11 and 7 of 18."
+
+    monkeypatch.setattr(screening_panel, "FEWEST_LOOKED", 5)
+    monkeypatch.setattr(screening_panel, "find_second_product", find)
+    app = choose_folder(open_app("pages/teach.py"), product)
+    wait_for_job()
+    app.run()
+    (warning,) = (element.value for element in app.warning if "two products" in element.value)
+    assert "exclude those of the other product" in warning
+    assert begun == [product]
+    result_cache.result_cache().clear()
+    app.run()
+    assert begun == [product]
 
 
 def show(app, topic):

@@ -42,11 +42,15 @@ def test_folders_are_named_one_by_one(open_app, no_first_start, photos):
     assert "“Serie A” is good, “Serie B” is defective: 6 good, 6 defective" in text
     assert "Take all photos as good: 12 good, 0 defective" in text
     assert app.button(key=key_of(app, "-use")).disabled
-    for box, meaning in zip(
-        (box for box in app.selectbox if "word" in (box.key or "")), ("test only", "good"), strict=True
-    ):
-        box.set_value(meaning)
+    series = [control for control in app.segmented_control if "-word-" in (control.key or "")]
+    for control, meaning in zip(series, ("a defect type", "good"), strict=True):
+        control.set_value(meaning)
     app.run()
+    (named,) = (field for field in app.text_input if (field.key or "").endswith("-type"))
+    assert named.value == "Serie A", "a type begins as the word"
+    named.set_value(" ").run()
+    assert app.button(key=key_of(app, "-use")).disabled
+    series[0].set_value("test only").run()
     press(app, key_of(app, "-use"))
     assert "“Serie A” is test only, “Serie B” is good." in shown(app)
     assert "12 good" in shown(app)

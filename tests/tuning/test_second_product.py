@@ -10,7 +10,7 @@ from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.photo_screening import PRODUCT, screen_photos
+from inspect_core.tuning.photo_screening import PRODUCT, find_second_product, screen_photos
 from inspect_core.tuning.second_product import second_product, two_products_sentence
 from inspect_core.tuning.teaching import teach
 
@@ -46,6 +46,7 @@ def test_flanges_and_boards_are_told_before_and_after_teaching(tmp_path):
             shutil.copy(path, folder / f"{product} {path.name}")
     samples, store = scan(folder.parent), FeatureStore(tmp_path / "store")
     order = TeachingConfig("mixed", Split((), (), ()), size=(128, 128), grid=(16, 16), method="mahalanobis")
+    assert find_second_product(samples, order, store, lambda *_: None) == two_products_sentence(30, 12)
     screening = screen_photos(samples, order, store, lambda fraction, step: None)
     assert screening.sentence() == two_products_sentence(30, 12)
     names = {

@@ -20,6 +20,7 @@ NAMED = {"body", "caption", "captions", "delta", "help", "label", "text", "value
 SHOWING = {
     "start_job_button": {"label": 0, "words": 1},
     "result_or_button": {"label": 0, "words": 1},
+    "result_on_opening": {"label": 0, "words": 1},
     "show_no_product": {"words": 0},
     "show_running_job": {"follow_up": 0},
     "show_job_status": {"follow_up": 1},

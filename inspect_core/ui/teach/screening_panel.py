@@ -18,14 +18,23 @@ from inspect_core.images.png import png_of
 from inspect_core.runtime.jobs import Job
 from inspect_core.runtime.wording import pluralise
 from inspect_core.study.teaching_config import TeachingConfig
-from inspect_core.tuning.photo_screening import TOPICS, ScreenedPhoto, ScreeningResult, screen_photos
-from inspect_core.ui import shell
+from inspect_core.tuning.photo_screening import (
+    TOPICS,
+    ScreenedPhoto,
+    ScreeningResult,
+    find_second_product,
+    screen_photos,
+)
+from inspect_core.ui import result_cache, shell
 from inspect_core.ui.result_cache import ResultCache
+from inspect_core.ui.teaching_job import SAMPLES
 
 ON_A_PAGE = 20
 CELL = 205
 PICTURE = 240
 HELD = 4
+FEWEST_LOOKED = 20
+"""Good photos from which on a second product is looked for: of fewer, the strip on the page shows most."""
 STRANGEST = "most unusual first"
 
 
@@ -42,6 +51,8 @@ def choose_good(samples: Dataset, key: str) -> Dataset | None:
     order = _order(samples, key)
     screening = _looks().get(_look_key(key, order))
     excluded = _left_out(key)
+    if screening is None:
+        _warn_of_second_product(samples, order, _look_key(key, order))
     with st.expander("Check the good photos first", expanded=True):
         st.caption(
             "Good photos may contain overlooked defects. Loupe compares each photo with the others: blur, exposure, "
@@ -55,6 +66,21 @@ def choose_good(samples: Dataset, key: str) -> Dataset | None:
     with shell.errors_shown(ValueError):
         return samples.without(excluded)
     return None
+
+
+def _warn_of_second_product(samples: Dataset, order: TeachingConfig, key: str) -> None:
+    """Look by itself whether the good photos show two products, and say so."""
+    if len(samples.good) < FEWEST_LOOKED or samples.root.parent == SAMPLES:
+        return
+    subject = ("second product", key)
+
+    def work(job: Job) -> str:
+        return find_second_product(samples, order, feature_store(), job.report)
+
+    result_cache.begin_on_opening(f"Looking for a second product in {order.product}", subject, work)
+    if sentence := result_cache.result_cache().get(subject):
+        remedy = "Check them below, and exclude those of the other product; or teach each from its own folder."
+        st.warning(shell.escape(f"{sentence} {remedy}"), icon=":material/call_split:")
 
 
 def _order(samples: Dataset, key: str) -> TeachingConfig:

@@ -38,6 +38,9 @@ LAYOUTS = (
     "Excel, JSON)."
 )
 MAX_LISTED = 12
+STRIP = 8
+"""Photos that stand for a kind."""
+IN_GRID = 96
 SCANS = 4
 """Folders whose photos stay checked."""
 DRAWN_SECONDS = 0.1
@@ -114,12 +117,16 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
             "Defective": [source.defective for source in sources],
         }
         data_table.show_cells(columns, width="content")
-    for row, sheet in zip(samples.table(), _strips(samples, key), strict=False):
+    groups = _groups(samples)
+    for number, (row, sheet) in enumerate(zip(samples.table(), _strips(groups, key), strict=False)):
         subject = row.what.replace("_", " ").capitalize()
-        remark = f", {row.remark}" if row.remark else ""
-        with st.container(gap="xxsmall"):
-            st.caption(shell.escape(f"{subject}: {row.count}{remark}"))
-            st.image(sheet, alt=shell.escape(f"The first photos: {subject}"))
+        words, strip, button = st.columns([3, 6, 1], vertical_alignment="center")
+        words.markdown(f"**{shell.escape(subject)}** {row.count:d}")
+        words.caption(shell.escape(row.remark))
+        strip.image(sheet, alt=shell.escape(f"Photos spread over all: {subject}"))
+        label = f"All photos: {subject}"
+        if button.button("All", key=f"all-photos-{number}", help=shell.escape(label), type="tertiary"):
+            _show_all(subject, groups[number], key)
     for line in samples.warnings:
         st.warning(shell.escape(line), icon=":material/info:")
     if samples.skipped:
@@ -131,12 +138,32 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
     return samples
 
 
+def _groups(samples: Dataset) -> list[Sequence[PhotoFile]]:
+    """The photos of every kind, in the table's order: good, then defect types."""
+    types = sorted({sample.label for sample in samples.defects})
+    return [samples.good, *([defect for defect in samples.defects if defect.label == label] for label in types)]
+
+
 @st.cache_data(max_entries=4, show_spinner="Checking the photos…")
-def _strips(_samples: Dataset, key: str) -> list[str]:
-    """The first photos of every kind, in the table's order: good, then defect types; key: of the files."""
-    types = sorted({sample.label for sample in _samples.defects})
-    groups = [_samples.good, *([defect for defect in _samples.defects if defect.label == label] for label in types)]
-    return [contact_sheet.sheet(contact_sheet.small(photos[: contact_sheet.ACROSS])) for photos in groups]
+def _strips(_groups: list[Sequence[PhotoFile]], key: str) -> list[str]:
+    """A few photos of every kind, spread by name from the first to the last; key: of the files."""
+    spread = [[photos[i * (len(photos) - 1) // (STRIP - 1)] for i in range(STRIP)] for photos in _groups]
+    few = [list(dict.fromkeys(photos)) for photos in spread]
+    return [contact_sheet.sheet(contact_sheet.small(photos), across=STRIP) for photos in few]
+
+
+@st.dialog("Photos found", width="large")
+def _show_all(subject: str, photos: Sequence[PhotoFile], key: str) -> None:
+    """All photos of a kind as a grid, in pages; key: of the files."""
+    shown = shell.paginate(photos, IN_GRID, f"all-{key}-{subject}")
+    st.caption(shell.escape(f"{subject}: {shown[0].name} to {shown[-1].name}"))
+    st.image(_grid(shown, key, shown[0].name), alt=shell.escape(f"{len(shown)} photos: {subject}"))
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading the photos…")
+def _grid(_photos: Sequence[PhotoFile], key: str, first: str) -> str:
+    """A page of photos in rows; key, first: of the files, and the name of the first."""
+    return contact_sheet.sheet(contact_sheet.small(_photos))
 
 
 def choose_split(samples: Dataset) -> tuple[Split, int, tuple[str, ...]] | None:
