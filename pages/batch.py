@@ -27,8 +27,9 @@ if running is not None:
 everything = [run for run in batch_store.all_runs() if run.id != running]
 for run in [run for run in everything if not run.finished]:
     batch_form.unfinished(run)
+finished = [run for run in everything if run.finished]
 if recipes and running is None:
-    with st.container(width=batch_form.FORM):
+    with st.expander("New batch", icon=":material/add:", expanded=not finished, key=f"new-batch-{bool(finished)}"):
         batch_form.new_batch(recipes)
-if finished := [run for run in everything if run.finished]:
+if finished:
     batch_results.results(finished)

@@ -52,6 +52,17 @@ def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
     return None
 
 
+@st.cache_data(max_entries=8, show_spinner=False)
+def labels_of(path: str, key: str, reading: str | None) -> dict[str, str]:
+    """The label of every photo at a path, by its path below it, read by `reading`; key: of the files.
+
+    Raises as `PhotoTree.open` and `read_labels` do.
+    """
+    tree = PhotoTree.open(path, stays=True, roots=workspace.readable_roots())
+    labels = tree.read_labels(reading, to_teach=False)
+    return {str(photo): GOOD if place.label == GOOD else str(place.label) for photo, place in labels.images.items()}
+
+
 def _ask(unclear: UnclearLabels, key: str) -> str | None:
     """The key of the reading that the user chooses, None until then; what each would use stands beside it.
 

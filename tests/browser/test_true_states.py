@@ -50,11 +50,14 @@ def state_is(page: Page, words: str) -> None:
 
 def inspect_folder(page: Page, folder: Path, *, recipe: str = "") -> None:
     go_to(page, "Batch")
+    field = page.get_by_role("textbox", name=re.compile("Folder"))
+    if not field.is_visible():  # folded below the results of the batch before
+        page.get_by_text("New batch").click()
+        expect(field).to_be_visible()
     if recipe:
         page.get_by_role("combobox", name=re.compile("Recipe")).first.click()
         page.get_by_role("option", name=recipe).click()
         idle(page)
-    field = page.get_by_role("textbox", name=re.compile("Folder"))
     field.fill(str(folder))
     field.press("Enter")
     idle(page)

@@ -44,6 +44,20 @@ def photo(brightness: int) -> bytes:
     return buffer.getvalue()
 
 
+def test_parts_are_taken_from_a_folder(open_app, recipe, workspace, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    save(replace(recipe, product="tile"), workspace / "recipes/tile.zip")
+    for name in ("good/part_1.png", "good/part_2.png", "scratch/part_7.png"):
+        (path := tmp_path / "tray" / name).parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(photo(100))
+    app = open_app(PAGE)
+    app.text_input(key="measurement_folder").set_value(str(tmp_path / "tray")).run()
+    press(app, "measurement_take")
+    assert app.text_area(key="measurement_parts").value == "part_1, good\npart_2, good\npart_7, defective"
+    press(app, "measurement_begin")
+    assert [part.name for part in msa_study.load("MSA-study").parts] == ["part_1", "part_2", "part_7"]
+
+
 def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     app, stem = begun, "MSA-study"
     for trial in (1, 2):

@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import shutil
+import tempfile
 import zipfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +19,15 @@ import streamlit as st
 from safetensors import SafetensorError
 
 from inspect_core.audit import life_cycle
+from inspect_core.audit.life_cycle import approve
 from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_format import recipe_package
 from inspect_core.recipe_format.fields import SCHEMA
+from inspect_core.recipe_format.zipped import note_of
 from inspect_core.recipe_io import recipe_file
-from inspect_core.recipe_io.recipe_file import save
+from inspect_core.recipe_io.recipe_file import load, save
 from inspect_core.ui import saved_recipes, server, shell, weights_panel
+from inspect_core.ui.recipes import recipe_panels
 from inspect_core.verdict import Limits
 from inspect_core.workbench.shelf import shelf
 from tests.pages.waiting import finish, open_recipe, press, wait_for_job, words
@@ -133,6 +137,35 @@ def test_uploaded_recipe_is_checked_before_it_is_stored(open_app, saved, workspa
         assert add(name, data) == ""
     assert "already exists" in add("一.zip", data)
     assert in_folder() == {"f.zip", "other.zip", "一.zip", "二.zip"}
+
+
+def test_an_approval_elsewhere_is_told_and_does_not_count_here(open_app, recipe, workspace, monkeypatch):
+    """The downloaded zip carries words on it; another workspace imports it as a draft that says so."""
+    path = workspace / "recipes/first.zip"
+    saved = save(recipe, path)
+    with AuditLog.open() as log:
+        approve(log, digest=saved.digest, product=saved.product, reason="new lamp", user="eve [x](y)")
+    open_app(PAGE)
+    package = recipe_panels._to_download(path, saved, "approved")
+    assert load_bytes(package) == saved.digest, "its files are the same"
+    monkeypatch.setenv("LOUPE_WORKSPACE", str(workspace.parent / "elsewhere"))
+    app = open_app(PAGE)
+    app.file_uploader(key="recipe_upload").set_value([("first.zip", package, "application/zip")]).run()
+    press(app, "add_recipe")
+    app.run()
+    assert state_of(saved.digest) == "draft"
+    shown = words(app)
+    assert "by eve" in shown
+    assert "at its source, not here" in shown
+    assert "[x](y)" not in shown
+    assert note_of(path) == {}
+
+
+def load_bytes(package: bytes) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "r.zip")
+        path.write_bytes(package)
+        return load(path).digest
 
 
 def flipped(folder: Path, path: Path, kind: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from inspect_core.audit import challenges
+from inspect_core.audit.life_cycle import approve
 from inspect_core.audit.log import AuditLog
 from inspect_core.images.photo_reader import read
 from inspect_core.methods.registry import METHODS
@@ -67,6 +68,22 @@ def test_a_recipe_is_exported_with_its_proof(open_app, small_recipe, workspace, 
     assert "export-f.zip" not in {button.key for button in app.button}
     press(app, "delete-f.zip")
     assert not written.exists()
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_after_the_approval_comes_the_export(open_app, small_recipe, workspace, monkeypatch, product):
+    recipe = small_recipe("mahalanobis")
+    named = replace(recipe, backbone=replace(recipe.backbone, name="efficientnet_lite0"))
+    saved = save(named, workspace / "recipes/f.zip")
+    monkeypatch.setenv("LOUPE_ROOTS", str(product.parent))
+    app = open_app("pages/recipes.py")
+    assert "next-export-f.zip" not in {button.key for button in app.button}
+    with AuditLog.open() as log:
+        approve(log, digest=saved.digest, product=saved.product, reason="new lamp", user="eve")
+    app.run()
+    finish(press(app, "next-export-f.zip"))
+    assert "next-export-f.zip" not in {button.key for button in app.button}
+    assert any(element.proto.label.startswith("Download for the line") for element in app.get("download_button"))
 
 
 def taken_again(path: Path) -> bytes:

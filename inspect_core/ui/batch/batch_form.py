@@ -1,5 +1,6 @@
 """The parts of the Batch page: what to judge and with which recipe, the running batch, batches to resume."""
 
+import contextlib
 import os
 import shlex
 from dataclasses import replace
@@ -7,12 +8,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from inspect_core.datasets.dataset import ScanError
+from inspect_core.datasets.dataset import GOOD, ScanError
 from inspect_core.line.batch import photos_of
 from inspect_core.line.map_folder import ENDINGS
 from inspect_core.line.watch import FOLDERS
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
+from inspect_core.runtime.wording import pluralise
 from inspect_core.sharding import worker_selection
 from inspect_core.ui import batch_store, label_question, saved_recipes, shell, weights_panel
 from inspect_core.ui.batch import batch_jobs
@@ -21,7 +23,6 @@ from inspect_core.ui.photo_source import FOLDER, UPLOAD, PhotoSource, choose_fol
 
 LAYOUTS = "Inspects every photo in this folder and its subfolders. Your files are not changed."
 NUMBER_WIDTH = 160
-FORM = 960
 ON_PAUSE = "Finishes the photos in progress, then stops. Results so far are kept, even if you close Loupe."
 ON_CANCEL = "Stops and deletes the table and images. Verdicts stay in the audit log."
 HERE, CLUSTER = "This machine", "Cluster"
@@ -29,21 +30,33 @@ MAPS = dict(zip(ENDINGS, ("Heatmap overlays (PNG)", "Anomaly maps (.npy)"), stri
 
 
 def new_batch(saved: list[Path]) -> None:
-    """Recipe, photos, what to write, and the button that starts."""
-    st.header("New batch")
-    path, recipe, trial = choose_recipe(saved, "batch")
-    source = _photos()
+    """Recipe and photos on the left; what was found, what to write, and the button that starts on the right."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        path, recipe, trial = choose_recipe(saved, "batch")
+        source = _photos()
     if recipe is None:
         return
+    with right:
+        _start_or_choose(path, recipe, source, trial=trial)
+    _on_the_command_line(path, source)
+
+
+def _start_or_choose(path: Path, recipe: Recipe, source: PhotoSource | None, *, trial: bool) -> None:
+    labels = None
+    if source is not None:
+        key = fingerprint(source.path)
+        labels = label_question.choose(source.path, key, to_teach=False)
+        if labels.is_clear:
+            _show_found(source, key, labels.reading)
+        else:
+            st.caption("You can start without: verdicts are then not compared with labels.")
     words = "The table, the report and images of the worst parts are always saved."
     label = "Also save for each photo"
     say = MAPS.__getitem__
     key = "batch_maps"
     map_choices = st.pills(label, list(MAPS), format_func=say, selection_mode="multi", key=key, help=words)
     workers, cluster = _worker_inputs()
-    labels = None if source is None else label_question.choose(source.path, fingerprint(source.path), to_teach=False)
-    if labels is not None and not labels.is_clear:
-        st.caption("You can start without: verdicts are then not compared with labels.")
     if start_button("Start", "batch_start", disabled=source is None) and source is not None and labels is not None:
         with shell.errors_shown(ValueError, ScanError, OSError):
             with st.spinner("Checking the photos…"):
@@ -58,7 +71,15 @@ def new_batch(saved: list[Path]) -> None:
         st.caption("Choose photos to start.")
     else:
         shell.show_running_job("New batches are queued and start automatically.")
-    _on_the_command_line(path, source)
+
+
+def _show_found(source: PhotoSource, key: str, reading: str | None) -> None:
+    """How many photos there are, and what is known of them; nothing where that is an error, which the start shows."""
+    with contextlib.suppress(ScanError, OSError):
+        labels = list(label_question.labels_of(str(source.path), key, reading).values())
+        good = labels.count(GOOD)
+        known = f": {good} good, {len(labels) - good} defective" if good < len(labels) else ""
+        st.markdown(f"**{shell.escape(pluralise(len(labels), 'photo'))}**{shell.escape(known)}")
 
 
 def choose_recipe(saved: list[Path], mode: str) -> tuple[Path, Recipe | None, bool]:

@@ -1,16 +1,21 @@
 """Watching a folder: the last photo with its verdict, the counts of the shift, the last parts that were stopped."""
 
+import contextlib
 import io
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import streamlit as st
 from PIL import Image
 
+from inspect_core.datasets.listing import is_picture, walk
+from inspect_core.datasets.photo_tree import MAX_FILES
 from inspect_core.inspection import Inspection
 from inspect_core.line.watch import FOLDERS
 from inspect_core.line.watch_session import WatchSession
 from inspect_core.runtime.jobs import JobState
+from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import saved_recipes, shell, verdict_tiles, watch_store
 from inspect_core.ui.batch import batch_form, watches
 from inspect_core.ui.batch.watches import FolderWatch
@@ -40,17 +45,22 @@ def watch(saved: list[Path]) -> None:
         else:
             _ended(watched)
     if saved:
-        with st.container(width=batch_form.FORM):
+        begun = bool(watches.all_watches() or watch_store.interrupted())
+        with st.expander("New watch", icon=":material/add:", expanded=not begun, key=f"new-watch-{begun}"):
             _form(saved)
 
 
 def _form(saved: list[Path]) -> None:
-    st.subheader("Watch a folder")
-    path, recipe, trial = batch_form.choose_recipe(saved, "watch")
+    left, right = st.columns(2, gap="large")
+    with left:
+        path, recipe, trial = batch_form.choose_recipe(saved, "watch")
     words = "Photos in this folder and its subfolders are picked up once they have not changed for one second."
-    folder = folder_at("Input folder", key="watch_folder", persist_state="session", help=words)
-    value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
-    out = folder_at("Output folder", value, key=f"watch_out-{value}", help=SORTED)
+    with right:
+        folder = folder_at("Input folder", key="watch_folder", persist_state="session", help=words)
+        if folder is not None:
+            _show_waiting(folder)
+        value = "" if folder is None else str(folder.with_name(f"{folder.name}-sorted"))
+        out = folder_at("Output folder", value, key=f"watch_out-{value}", help=SORTED)
     ready = recipe is not None and folder is not None and out is not None
     if batch_form.start_button("Start watching", "watch_start", disabled=not ready) and ready:
         shell.begin(lambda: watches.start(recipe, path.name, folder, out, trial=trial))
@@ -58,6 +68,16 @@ def _form(saved: list[Path]) -> None:
         st.caption("Choose the folder your camera writes to.")
     elif out is None:
         st.caption("Choose a folder for the sorted photos.")
+
+
+def _show_waiting(folder: Path) -> None:
+    """How many photos lie there already, as they are the first to be inspected and moved."""
+    waiting = 0
+    with contextlib.suppress(OSError):  # the start shows it
+        waiting = sum(is_picture(folder / path) for path, _ in islice(walk(folder), MAX_FILES))
+    if waiting:
+        words = f"{pluralise(waiting, 'photo')} in it already: inspected and moved first."
+        st.caption(shell.escape(words))
 
 
 @st.fragment(run_every=EVERY)

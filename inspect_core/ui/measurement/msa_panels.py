@@ -10,6 +10,7 @@ import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog, LogError
+from inspect_core.datasets.dataset import GOOD, ScanError
 from inspect_core.images.photo_reader import DecodedPhoto, ImageError, read_bytes
 from inspect_core.line.html_page import page
 from inspect_core.recipe import LoadedRecipe, Recipe, loaded_backbone
@@ -18,8 +19,8 @@ from inspect_core.spc import msa_study
 from inspect_core.spc.agreement import ACCEPTABLE, MARGINAL, UNACCEPTABLE, Agreement
 from inspect_core.spc.msa_report import guard_bands, report_sentences, results, table_of, verdict_sentence
 from inspect_core.spc.msa_study import LOUPE, AppraisalRecord, MsaStudy
-from inspect_core.ui import data_table, saved_recipes, shell
-from inspect_core.ui.photo_source import TYPES
+from inspect_core.ui import data_table, label_question, saved_recipes, shell
+from inspect_core.ui.photo_source import TYPES, fingerprint, folder_at
 
 FORM = 960
 BEGINS = "<!doctype html>\n<!-- A measurement study made with Loupe -->\n"
@@ -31,6 +32,7 @@ TO_PARTS = (
     "One part per line: the name written on it, then “good” or “defective”. AIAG suggests 50 parts, a third of them "
     "defective, some close to the limit."
 )
+TO_FOLDER = "One photo of each part, named as the part, with good and defective ones told apart as for teaching."
 FIXTURE = "Remove the part and put it back in the fixture before each photo; the study measures this variation."
 
 
@@ -56,12 +58,17 @@ def new() -> None:
         saved_recipes.show_no_recipes()
         return
     with st.container(border=True, width=FORM):
-        name = st.text_input("Name", "MSA study", max_chars=60, key="measurement_name")
-        choices = saved_recipes.choices(recipes)
-        path = st.selectbox("Recipe", list(choices), format_func=choices.__getitem__, key="measurement_recipe")
-        tray = st.text_area("Parts in the study", placeholder=TRAY, help=TO_PARTS, height=160, key="measurement_parts")
-        trials = st.number_input("Trials", 2, msa_study.MOST_TRIALS, 3, key="measurement_trials")
-        people = st.text_input("Human appraisers", placeholder="e.g. Ann, Ben", key="measurement_people")
+        left, right = st.columns(2, gap="large")
+        with left:
+            name = st.text_input("Name", "MSA study", max_chars=60, key="measurement_name")
+            choices = saved_recipes.choices(recipes)
+            path = st.selectbox("Recipe", list(choices), format_func=choices.__getitem__, key="measurement_recipe")
+            trials = st.number_input("Trials", 2, msa_study.MOST_TRIALS, 3, key="measurement_trials")
+            people = st.text_input("Human appraisers", placeholder="e.g. Ann, Ben", key="measurement_people")
+        with right:
+            _offer_folder()
+            key = "measurement_parts"
+            tray = st.text_area("Parts in the study", placeholder=TRAY, help=TO_PARTS, height=195, key=key)
         if st.button("Start study", type="primary", icon=":material/rule:", key="measurement_begin"):
             with shell.errors_shown(ValueError, OSError):
                 recipe = saved_recipes.checked(path)
@@ -73,6 +80,25 @@ def new() -> None:
                 msa_study.save(study)
                 st.session_state.pop("study", None)
                 st.rerun()
+
+
+def _offer_folder() -> None:
+    """A folder whose photos are named like the parts: their names and labels become the list of parts."""
+    folder = folder_at("Take parts from a folder", key="measurement_folder", help=TO_FOLDER)
+    if folder is None:
+        return
+    key = fingerprint(folder)
+    labels = label_question.choose(folder, key, to_teach=False)
+    if not labels.is_clear:
+        return
+    with shell.errors_shown(ScanError, OSError):
+        by_photo = label_question.labels_of(str(folder), key, labels.reading)
+        truths = {photo: "good" if label == GOOD else "defective" for photo, label in by_photo.items()}
+        lines = {PurePosixPath(photo).stem: truth for photo, truth in truths.items()}
+        text = "\n".join(f"{name}, {truth}" for name, truth in lines.items())
+        label = f"Use its {pluralise(len(lines), 'part')}"
+        put = partial(st.session_state.__setitem__, "measurement_parts", text)
+        st.button(label, key="measurement_take", icon=":material/playlist_add:", on_click=put, disabled=not lines)
 
 
 def appraise(stem: str | None) -> bool:

@@ -1,5 +1,6 @@
 """For the line: the export of a recipe with its proof, made in the background and kept until the recipe changes."""
 
+import contextlib
 import csv
 import io
 from functools import partial
@@ -11,6 +12,7 @@ import streamlit as st
 
 from inspect_core.audit import life_cycle
 from inspect_core.audit.log import AuditLog
+from inspect_core.datasets.photo_tree import resolve_allowed_path
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format import calibration_table, golden_images, recipe_package
 from inspect_core.recipe_format.recipe_package import RecipeError
@@ -46,6 +48,34 @@ def section(recipe: Recipe, source: Path) -> None:
         label = "Export again" if path.is_file() else "Export and verify"
         begin = partial(_begin, recipe, source, folder, path)
         shell.start_job_button(label, "", begin, subject=path, key=f"export-{key}")
+
+
+def next_step(recipe: Recipe, source: Path, *, is_approved: bool) -> None:
+    """After the approval, in the recipe's row of buttons: the export, or its download once it is there."""
+    path = workspace.export_of(str(recipe.digest))
+    root = recipe.provenance.photo_root
+    folder = None
+    with contextlib.suppress(ValueError, OSError):  # the tab asks for another folder
+        folder = resolve_allowed_path(root, workspace.allowed_roots()) if root else None
+    if not is_approved or export_blocker(recipe):
+        return
+    if path.is_file():
+        _download(path, recipe, f"next-{source.name}")
+        return
+    if folder is None:
+        return
+    busy = shell.jobs().find_by_subject(path) is not None
+    words = "Exported, and proved on the recipe's photos, for a PC without this app."
+    if st.button("Export", type="primary", icon=":material/output:", disabled=busy, key=f"next-export-{source.name}",
+                 help=words):  # fmt: skip
+        shell.begin(partial(_begin, recipe, source, folder, path))
+
+
+def _download(path: Path, recipe: Recipe, key: str) -> None:
+    label = f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)"
+    name = f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip"
+    icon = ":material/download:"
+    st.download_button(label, path.read_bytes, name, key=f"take-{key}", icon=icon, on_click="ignore")
 
 
 def _begin(recipe: Recipe, source: Path, folder: Path, path: Path) -> None:
@@ -85,10 +115,7 @@ def _proof(path: Path, recipe: Recipe, key: str) -> None:
         help="Recorded in the audit log and in approvals.",
     )
     st.code(proof["release"], language=None)
-    label = f"Download for the line ({path.stat().st_size / 2**20:.0f} MB)"
-    name = f"{workspace.file_name(recipe.product)}-{str(recipe.digest)[:8]}.zip"
-    icon = ":material/download:"
-    st.download_button(label, path.read_bytes, name, key=f"take-{key}", icon=icon, on_click="ignore")
+    _download(path, recipe, key)
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the verification record…")

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from inspect_core.audit import life_cycle
 from inspect_core.audit.changes import limits_in_words
 from inspect_core.audit.life_cycle import APPROVED
+from inspect_core.audit.log import AuditLog
 from inspect_core.images import heatmap
 from inspect_core.images.photo_reader import ImageError, read
 from inspect_core.methods.registry import title_of
 from inspect_core.recipe import Recipe
 from inspect_core.recipe_format.recipe_package import RecipeError
-from inspect_core.recipe_format.zipped import zipped
+from inspect_core.recipe_format.zipped import note_of, with_note, zipped
 from inspect_core.recipe_io import recipe_file
 from inspect_core.recipe_io.recipe_difference import in_words, made
 from inspect_core.runtime import workspace
@@ -44,11 +46,13 @@ def of_one(line: RecipeSummary, others: Sequence[RecipeSummary], states: dict[st
             missing = True
             with shell.errors_shown(Exception):
                 _describe(recipe, state)
+                _say_source(path, state)
                 missing = weights_panel.offer_missing(recipe.backbone.name, key)
             with st.container(horizontal=True, gap="xsmall"):
                 open_recipe.buttons(recipe, key, missing=missing)
                 approval_panel.change_state(recipe, state, key)
-                data = partial(zipped, path)
+                export_panel.next_step(recipe, path, is_approved=state == APPROVED)
+                data = partial(_to_download, path, recipe, state)
                 name = f"{path.stem}.zip"
                 icon = ":material/download:"
                 widget_key = f"download-{key}"
@@ -124,6 +128,27 @@ def _describe(recipe: Recipe, state: str) -> None:
         f"{title}{(', ' + live if live else '')} · {limits_in_words(recipe.limits)}  \nCreated "
         f"{shell.escape(made(recipe))} by {shell.escape(recipe.provenance.author)}{reason}"
     )
+
+
+def _to_download(path: Path, recipe: Recipe, state: str) -> bytes:
+    """The recipe as a zip, with a note of its approval, which another workspace would not know of."""
+    package = zipped(path)
+    if state != APPROVED:
+        return package
+    with AuditLog.open() as log:
+        entry = life_cycle.history(log, str(recipe.digest))[-1]
+    version = saved_recipes.versions()(str(recipe.digest))
+    return with_note(package, {"version": version, "by": entry.user[:60], "at": entry.time[:16].replace("T", " ")})
+
+
+def _say_source(path: Path, state: str) -> None:
+    """Say of a recipe that was approved elsewhere that it is not so here."""
+    note = note_of(path)
+    if state == APPROVED or not note:
+        return
+    who = f"{note.get('version', '')} by {note.get('by', '')}, {note.get('at', '')} UTC"
+    words = f"{who}, at its source, not here. Approve it to use it for production here."
+    st.caption(f":material/move_to_inbox: {shell.sentence(words)}")
 
 
 def _contents(recipe: Recipe, path: Path) -> None:
