@@ -21,6 +21,14 @@ LAYOUT = """
     position: sticky; top: 2.5rem; align-self: flex-start; max-height: calc(100vh - 3rem); overflow-y: auto;
 }
 .st-key-teach-start { position: sticky; top: 0; z-index: 2; background: light-dark(#ffffff, #12181a); }
+/* With the menu folded away its button lies above the page, not on its title. */
+.stApp:has([data-testid="stExpandSidebarButton"]) .stMainBlockContainer { padding-top: 2.75rem; }
+/* On a tablet what Loupe will do stands below the photos. */
+@media (max-width: 1000px) {
+    .stHorizontalBlock:has(> .stColumn .st-key-teach-plan) { flex-direction: column; }
+    .stHorizontalBlock:has(> .stColumn .st-key-teach-plan) > .stColumn { width: 100%; flex: none; }
+    .stColumn:has(.st-key-teach-plan) { position: static; max-height: none; }
+}
 /* A form wider than this is hard to read across; on Inspect everything is as wide as the bench. */
 .stMain :is(
     .stAlert, .stFileUploader, .stForm, .stMultiSelect, .stNumberInput, .stProgress, .stSelectbox, .stTable,
@@ -67,7 +75,7 @@ if __name__ == "__main__":  # run for a session
             st.info("Loupe is starting…", icon=":material/hourglass_top:")
 
     from inspect_core.runtime import users, workspace
-    from inspect_core.ui import open_products, shell
+    from inspect_core.ui import menu, open_products, shell
 
     starting.empty()
     pages = {
@@ -108,6 +116,7 @@ if __name__ == "__main__":  # run for a session
                     st.page_link(member)
         shell.show_jobs()
         open_products.show_others(products)
+        menu.fold_when_narrow(page.url_path or "inspect")
     page.run()
 else:  # imported once, by the server: `streamlit run` looks for this name
     from inspect_core.runtime.process_settings import set_up_process

@@ -129,9 +129,9 @@ def counts_sentence(counts: VerdictCounts, *, limit_set_on_these: bool = False, 
     'Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects.'
 
     A set without parts is left out. With masks, ", catches 17 of 18 (15 at the defect, 2 elsewhere)" follows; with two
-    limits, ", sends 4 to review: 3 defects, 1 good". Where parts have no score, the totals are of the inspected ones,
-    and "; 3 of 30 defects not located, sort by hand" ends the sentence. `limit_set_on_these` marks a rate measured on
-    the very parts that set the limit, which flatters it; `relabelled` parts are named as left out.
+    limits, ", sends 4 of 138 to review: 3 defects, 1 good". Where parts have no score, the totals are of the inspected
+    ones, and "; 3 of 30 defects not located, sort by hand" ends the sentence. `limit_set_on_these` marks a rate
+    measured on the very parts that set the limit, which flatters it; `relabelled` parts are named as left out.
     """
     clauses = []
     if counts.good_total:
@@ -162,7 +162,7 @@ def _sent_to_review(counts: VerdictCounts) -> str:
     noun = "defect" if defects == 1 else "defects"
     kinds = ", ".join(words for count, words in ((defects, f"{defects} {noun}"), (good, f"{good} good")) if count)
     breakdown = f": {kinds}" if counts.good_total and counts.defects_total and kinds else ""
-    return f"sends {good + defects} to review{breakdown}"
+    return f"sends {good + defects} of {counts.good_inspected + counts.defects_inspected} to review{breakdown}"
 
 
 def _where_caught(counts: VerdictCounts) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from inspect_core.audit.life_cycle import APPROVED
 from inspect_core.methods.registry import title_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import JobRejected
@@ -58,7 +59,8 @@ def title(page: str) -> None:
         st.title(page)
         return
     state = saved_recipes.state(product.recipe_digest, is_saved=product.is_saved)
-    st.title(f"{page} :gray[{shell.escape(product.product)}] :small[:gray[{shell.escape(state)}]]")
+    colour = "orange" if not product.is_saved else "green" if APPROVED in state else "gray"
+    st.title(f"{page} {shell.escape(product.product)} :small[:{colour}-badge[{shell.escape(state)}]]")
 
 
 def open_last() -> bool:

@@ -1,10 +1,11 @@
 """A bench on made-up parts, for the browser tests: no network, no fit, every number from one seed.
 
 Query: parts (how many), band=1 (two limits), area (the smallest that counts, in pixels of the map), told=1 (where the
-defects are found, and three photos without a score). A button stands for a live parameter: it sends other maps and
-scores of the same parts.
+defects are found, and three photos without a score), unknown=1 (the first three parts are not labelled). A button
+stands for a live parameter: it sends other maps and scores of the same parts.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,10 @@ def page() -> None:
     suggested = Limits(0.97 * limit, 1.1 * limit) if st.query_params.get("band") else Limits(limit, limit)
     state.setdefault("limits", suggested)
     state.setdefault("position", int(scores.argmax()))
-    moved, chosen, _ = bench.read_input("bench")
+    moved, chosen, labelled = bench.read_input("bench")
+    labels = state.setdefault("labels", dict.fromkeys(range(3), "unknown") if st.query_params.get("unknown") else {})
+    labels.update([labelled] if labelled else ())
+    photos = [replace(photo, label=labels.get(i, photo.label)) for i, photo in enumerate(photos)]
     limits = state["limits"] = moved or state["limits"]
     position = state["position"] = state["position"] if chosen is None else chosen
     anomaly_map = to_pixels(grids[position], SIZE)

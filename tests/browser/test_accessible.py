@@ -29,6 +29,7 @@ def axe() -> str:
 
 
 def idle(page: Page) -> None:
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Cancel")).to_have_count(0, timeout=WORK)
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     expect(page.locator('[data-stale="true"]')).to_have_count(0)
 

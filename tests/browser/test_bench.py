@@ -312,7 +312,7 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
 
     page.get_by_label("Use a review band").check()
     expect(handle(page, "Review limit")).to_be_visible()
-    expect(page.locator(".words")).to_have_text(re.compile(r"sends \d+ to review(: [\w ,]+)?\.$"))
+    expect(page.locator(".words")).to_have_text(re.compile(r"sends \d+ of \d+ to review(: [\w ,]+)?\.$"))
     limits = Limits(held_limit(page, "Review limit"), held_limit(page, "Reject limit"))
     assert limits.review < limits.reject
     expect(page.get_by_text(f"In force: {limits.review!r} {limits.reject!r}")).to_be_visible()
@@ -335,6 +335,54 @@ def test_keys_and_boxes_set_the_limit(open_page, address, app):
     assert held_limit(page, "Review limit") < held_limit(page, "Reject limit")
     page.get_by_role("button", name="Suggested").click()
     expect(page.get_by_text(f"In force: {suggested.review!r} {suggested.reject!r}")).to_be_visible()
+
+
+def test_keys_label_go_on_and_change_the_picture(open_page, address):
+    from playwright.sync_api import expect
+
+    page = open_page(f"{address}?unknown=1")
+    on_bench(page)
+    shown = []
+    for key, label in (("g", "good"), ("d", "defective"), ("g", "good")):
+        page.keyboard.press("n")
+        expect(page.locator(".truth")).to_have_text("truth unknown")
+        on_bench(page)
+        shown.append(page.locator(".title").inner_text())
+        page.keyboard.press(key)
+        expect(page.locator(f'.labelling button[aria-pressed="true"]:text-is("{label}")')).to_be_visible()
+    assert sorted(shown) == [f"part <i>{i:03d}</i>.png" for i in range(3)], "each once, and round the end"
+    last = page.locator(".title").inner_text()
+    page.keyboard.press("n")
+    expect(page.locator(".title")).to_have_text(last)
+
+    for key, box in (("h", "Heatmap"), ("w", "Compare")):
+        before = page.get_by_label(box).is_checked()
+        page.keyboard.press(key)
+        assert page.get_by_label(box).is_checked() is not before
+    page.keyboard.press("?")
+    expect(page.get_by_text("next part without a label")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_text("next part without a label")).to_be_hidden()
+    search = page.get_by_label("Search by name")
+    search.press_sequentially("hw")
+    expect(search).to_have_value("hw")
+    assert page.get_by_label("Heatmap").is_checked() is False, "typing is no key"
+
+
+def test_a_limit_far_above_all_scores_is_asked_about(open_page, address):
+    from playwright.sync_api import expect
+
+    page = open_page(address)
+    on_bench(page)
+    before, _ = in_force(page)
+    field = page.get_by_label("Limit", exact=True).last
+    field.fill("1e9")
+    page.keyboard.press("Enter")
+    assert "accepts every part" in field.evaluate("box => box.validationMessage")
+    assert held_limit(page) == before.reject
+    field.fill("1e9")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("In force: 1000000000.0"))).to_be_visible()
 
 
 def test_the_gallery_chooses_filters_and_shows_names_as_they_are(open_page, address, app):

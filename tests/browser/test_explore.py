@@ -18,15 +18,17 @@ def test_from_a_point_to_the_bench(sample_app, open_page):
     points = page.locator(".js-plotly-plot .scatterlayer path.point")
     expect(points.first).to_be_visible(timeout=WORK)
     idle(page)
-    assert points.count() == 500
+    assert points.count() == 501, "and the ring about the photo shown on Inspect"
 
+    framed = page.get_by_role("img", name=re.compile(r"with the patch in row \d+, column \d+ framed"))
+    shown_on_inspect = framed.get_attribute("alt")
     dent = page.locator(".js-plotly-plot .scatterlayer .trace").nth(2).locator("path.point").last
     box = dent.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     to_bench = page.get_by_role("button", name="Show on Inspect")
     expect(to_bench).to_be_visible(timeout=60_000)
     idle(page)
-    framed = page.get_by_role("img", name=re.compile(r"with the patch in row \d+, column \d+ framed"))
+    expect(framed).not_to_have_attribute("alt", shown_on_inspect)
     name = framed.get_attribute("alt").split(" with ")[0]
 
     page.get_by_text("Score", exact=True).click()

@@ -55,7 +55,7 @@ def test_the_whole_job(address, open_page, sample_workspace, walk):
 
     page.get_by_role("slider", name="Review limit").focus()
     page.keyboard.press("Home")
-    expect(sentence(page)).to_contain_text(re.compile(r"sends \d\d to review"))
+    expect(sentence(page)).to_contain_text(re.compile(r"sends \d\d of \d+ to review"))
     page.get_by_role("slider", name="Reject limit").focus()
     page.keyboard.press("Home")
     expect(sentence(page)).to_contain_text("Rejects 20 of 20 good")

@@ -43,7 +43,7 @@ def test_labelled_folder_gives_bounds_without_training_photos(labelled, tmp_path
     assert read_table(tmp_path / "v.csv") == labelled
     assert confusion.escape_sentence(labelled) == (
         f"Rejects 1 of 2 good parts (long-run upper bound {format_upper_bound(1, 2)}), misses 1 of 3 defects, "
-        "sends 1 to review: 1 defect. 1 photo used for training not counted."
+        "sends 1 of 5 to review: 1 defect. 1 photo used for training not counted."
     )
     table = confusion.table_of(labelled)
     assert table["Ground truth"] == [GOOD, "dent", "scratch", "all defects"]

@@ -29,11 +29,11 @@ from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_se
         (
             VerdictCounts(3, 120, 1, 18, 4, 3, two_limits=True),
             "Rejects 3 of 120 good parts (long-run upper bound 7 of 100), misses 1 of 18 defects, "
-            "sends 7 to review: 3 defects, 4 good.",
+            "sends 7 of 138 to review: 3 defects, 4 good.",
         ),
         (
             VerdictCounts(0, 20, 0, 0, two_limits=True),
-            "Rejects 0 of 20 good parts (long-run upper bound 14 of 100), sends 0 to review.",
+            "Rejects 0 of 20 good parts (long-run upper bound 14 of 100), sends 0 of 20 to review.",
         ),
         (
             VerdictCounts(
@@ -50,8 +50,8 @@ from inspect_core.scoring.counts import UnscoredCounts, VerdictCounts, counts_se
         ),
         (
             VerdictCounts(0, 0, 1, 3, 0, 1, True, with_mask=2, caught_at_defect=1),
-            "Misses 1 of 3 defects, detects 2 of 3 (1 at the defect, 0 elsewhere, 1 without a mask), sends 1 to "
-            "review.",
+            "Misses 1 of 3 defects, detects 2 of 3 (1 at the defect, 0 elsewhere, 1 without a mask), sends 1 "
+            "of 3 to review.",
         ),
         (VerdictCounts(0, 0, 3, 3, with_mask=2), "Misses 3 of 3 defects, detects 0 of 3."),
     ],

@@ -24,7 +24,7 @@ from inspect_core.ui.bench.bench_state import BenchState
 from inspect_core.verdict import Limits
 
 SCRIPTS = ("asset_cache", "judging", "map", "scale", "viewport", "stage", "gallery", "card",
-           "axis", "handles", "histogram", "limits", "bench")  # fmt: skip
+           "axis", "handles", "histogram", "limits", "shortcuts", "bench")  # fmt: skip
 STYLES = ("bench", "gallery", "stage", "card", "histogram", "narrow")
 
 FRONTEND = Path(__file__).with_name("frontend")

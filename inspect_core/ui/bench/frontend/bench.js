@@ -31,6 +31,13 @@ class Bench {
     this.unscored = null;
     find(".previous").addEventListener("click", () => this.gallery.step(-1));
     find(".next").addEventListener("click", () => this.gallery.step(1));
+    this.shortcuts = new Shortcuts(find(".keys"), {
+      g: () => this.card.press("good"),
+      d: () => this.card.press("defect"),
+      n: () => this.gallery.stepToUnlabelled(),
+      h: () => this.stage.toggleLook("heatmap"),
+      w: () => this.stage.toggleLook("wiping"),
+    });
     this.sent = {};
     this.lastStamp = 0;
     this.delivery = 0;
@@ -39,6 +46,7 @@ class Bench {
   close() {
     this.stage.close();
     this.histogram.close();
+    this.shortcuts.close();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.sending);
   }

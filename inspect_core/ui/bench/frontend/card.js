@@ -30,6 +30,11 @@ class VerdictCard {
     this.list.append(...this.rows.map((row) => row.item));
   }
 
+  /** As by a click on the button of a label, where it can be clicked. */
+  press(label) {
+    if (!this.labelling.hidden) ({ good: this.isGood, defect: this.isDefect })[label].click();
+  }
+
   newRow() {
     const item = document.createElement("li");
     const button = document.createElement("button");

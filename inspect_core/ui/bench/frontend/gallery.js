@@ -224,6 +224,15 @@ class Gallery {
     if (visible[next] !== this.selected) this.choose(visible[next]);
   }
 
+  /** The next visible part whose truth is unknown, from the first again after the last. */
+  stepToUnlabelled() {
+    const visible = this.order.filter((i) => !this.items[i].element.hidden);
+    const here = visible.indexOf(this.selected);
+    const turned = [...visible.slice(here + 1), ...visible.slice(0, here + 1)];
+    const next = turned.find((i) => this.parts[i].ground_truth === "unknown");
+    if (next !== undefined && next !== this.selected) this.choose(next);
+  }
+
   onKey(event) {
     const places = {
       ArrowDown: 1,

@@ -123,10 +123,10 @@ function inParts(counts, bounds, twoLimits, limitSetOnThese, relabelled = 0) {
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.${note}${aside}`;
 }
 
-function sentToReview({ goodTotal, goodReviewed: good, defectsTotal, defectsReviewed: defects }) {
+function sentToReview({ good: ofGood, defects: ofDefects, goodTotal, goodReviewed: good, defectsTotal, defectsReviewed: defects }) {
   const kinds = [defects && `${defects} ${defects === 1 ? "defect" : "defects"}`, good && `${good} good`].filter(Boolean);
   const which = goodTotal && defectsTotal && kinds.length ? `: ${kinds.join(", ")}` : "";
-  return `sends ${good + defects} to review${which}`;
+  return `sends ${good + defects} of ${ofGood + ofDefects} to review${which}`;
 }
 
 function withoutScoreOfAll({ not_located: lost, not_judged: unjudged }, total, noun) {

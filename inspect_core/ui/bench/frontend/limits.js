@@ -1,5 +1,7 @@
 /** Limits typed instead of dragged: raw scores, a wanted overkill, the suggested ones, one limit or a review band. */
 const BAND_SHARE = 0.15;
+/** How far above the highest score a limit is asked about, in times of that score: it would accept every part. */
+const FAR_ABOVE = 2;
 
 class LimitBoxes {
   /** set(limits) takes a limit over at once. */
@@ -29,8 +31,9 @@ class LimitBoxes {
 
   /** setting_scores: of the good parts a wanted overkill is met on; typicalScore: where colour begins. */
   fill({ suggested, setting_scores: setScores, typical_score: typicalScore, parts }, decimals) {
-    const lowest = Math.min(...parts.map(({ score }) => score).filter(Number.isFinite));
-    Object.assign(this, { suggested, setScores, typicalScore, decimals, lowest });
+    const scores = parts.map(({ score }) => score).filter(Number.isFinite);
+    const [lowest, highest] = [Math.min(...scores), Math.max(...scores, suggested.reject)];
+    Object.assign(this, { suggested, setScores, typicalScore, decimals, lowest, highest });
     this.overkillField.hidden = setScores.length === 0;
     this.overkillField.title = `False-reject rate on the ${setScores.length} calibration parts`;
   }
@@ -69,6 +72,9 @@ class LimitBoxes {
       const order = "The review limit must be below the reject limit";
       const [here, there] = role === "review" ? ["at most", limits.reject] : ["at least", limits.review];
       refuse(`${order}: enter ${here} ${told(there)}, or untick the review band.`);
+    } else if (score > FAR_ABOVE * Math.abs(this.highest) && score !== this.asked) {
+      this.asked = score;
+      refuse(`A limit of ${typed} accepts every part: the highest score is ${told(this.highest)}. Enter it again to set it.`);
     } else this.set(limits);
   }
 

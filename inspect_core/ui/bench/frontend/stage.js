@@ -227,19 +227,26 @@ class Stage {
         this.drawMarks();
       });
     }
+    this.looks = (name) => find(`input[name="${name}"]`);
     const opacity = find('input[name="opacity"]');
     opacity.value = 100 * look.opacity;
     opacity.addEventListener("input", () => {
       look.opacity = opacity.value / 100;
       if (this.judged) this.drawMarks();
     });
-    const colours = find(".more-looks");
-    find(".bench").addEventListener("pointerdown", (event) => {
-      if (!colours.contains(event.target)) colours.open = false;
-    });
-    colours.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") colours.open = false;
-    });
+    for (const more of find(".tools").querySelectorAll(".more-looks")) {
+      find(".bench").addEventListener("pointerdown", (event) => {
+        if (!more.contains(event.target)) more.open = false;
+      });
+      more.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") more.open = false;
+      });
+    }
+  }
+
+  /** As by a click on the box of a look. */
+  toggleLook(name) {
+    this.looks(name).click();
   }
 
   listenToWipe() {
