@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from inspect_core.runtime.versions import library_versions
@@ -159,8 +160,18 @@ def machine() -> dict[str, object]:
         "cores": os.cpu_count(),
         "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": f"{platform.system()} {platform.release()}",
-        "versions": library_versions(),
+        "versions": library_versions() | {"scikit-learn": version("scikit-learn")},
+        "commit": _commit(),
     }
+
+
+def _commit() -> str | None:
+    """The commit of the checkout, with "-dirty" where files differ from it; None outside one."""
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 @dataclass(frozen=True)

@@ -168,8 +168,9 @@ def test_every_script_answers_help_and_has_its_place(module, tmp_path, monkeypat
     usage = capsys.readouterr().out
     assert "usage" in usage
     if name in runner.METHODS:
-        monkeypatch.setattr(runner.subprocess, "run", lambda command, check: called.append(command))
-        runner.run_alone(name, tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(runner.subprocess, "run", lambda command, check: called.append(command))
+            runner.run_alone(name, tmp_path)
         _, _, run, option, place = called[0]
         assert run == f"benchmarks.{module}"
         assert f"{option} " in usage
@@ -191,7 +192,8 @@ def test_results_hold_the_machine_and_the_figures(tmp_path):
     path = write("one", {"a": timed(lambda: None, repeats=3)}, folder=tmp_path / "new")
     result = json.loads(path.read_text())
     assert result["figures"]["a"]["repeats"] == 3
-    assert {"processor", "cores", "versions", "when"} <= set(result["machine"])
+    assert {"processor", "cores", "versions", "when", "commit"} <= set(result["machine"])
+    assert "scikit-learn" in result["machine"]["versions"]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ Every move goes to a value whose scores are not there yet.
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -122,11 +122,11 @@ def move_on_page(fitted: FittedStudy, repeats: int, *, by_hand: bool) -> dict:
     scored._latest.clear()
     part = replace(part, limits_by_hand=part.suggested_limits(scored.live) if by_hand else None)
     passes = []
-    largest_values = scored_photos.largest_values
+    scores_by_area = scored_photos.scores_by_area
 
-    def counted(maps: np.ndarray, count: int) -> np.ndarray:
+    def counted(maps: np.ndarray, areas: Sequence[int]) -> np.ndarray:
         passes.append(len(maps))
-        return largest_values(maps, count)
+        return scores_by_area(maps, areas)
 
     def move() -> None:
         nonlocal part
@@ -139,7 +139,7 @@ def move_on_page(fitted: FittedStudy, repeats: int, *, by_hand: bool) -> dict:
         pixels.planes(drawn.anomaly_map, None)
 
     moves = min(repeats, len(scored.views[0].stops) - 1 - WARM_UP)
-    with patch.object(scored_photos, "largest_values", counted):
+    with patch.object(scored_photos, "scores_by_area", counted):
         timing = timed(move, repeats=moves, warm_up=WARM_UP)
     return timing | {"scoring_passes": sum(passes) / len(scored.photos) / (moves + WARM_UP)}
 

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 import torch
 from scipy.spatial import cKDTree
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.svm import OneClassSVM
 
 from benchmarks.measure import sets
 from benchmarks.studies.bent_surface import bent_surface, moved_off
@@ -154,6 +155,8 @@ def _contest(part: Crops, good: np.ndarray, strange: np.ndarray, outlying: float
         "PCA": baselines.fit_pca(fit, explained_variance=0.9).score(z),
         "kernel PCA": kernel_pca.fit(fit, sigma=3 * sigma, q=100).score(z),
         "one-class SVM": baselines.fit_one_class_svm(fit, sigma=3 * sigma, nu=STRANGE).score(z),
+        "one-class SVM, cubic": _cubic_svm(fit, z),
+        "Q-BASE (eq. 7)": quadrics.fit_algebraic(fit, m=FULL // 2, components=FULL).score(z),
         "nearest neighbour": baselines.fit_nearest_neighbour(fit).score(z),
         "NORM": -np.linalg.norm(test, axis=1),
     }
@@ -196,6 +199,7 @@ def identification(options: argparse.Namespace) -> dict:
     beyond = {"without": np.full(len(everyone), -1.0)}
     sigma = kernel_pca.suggest_sigma(fit)
     for kind, model in (
+        ("Q-BASE (eq. 7)", quadrics.fit_algebraic(fit, m=2 * FULL)),
         ("algebraic", quadrics.fit_algebraic_hs(fit, m=2 * FULL)),
         ("d2", quadrics.fit(fit, m=2 * FULL)),
         ("PCA", baselines.fit_pca(fit)),
@@ -203,6 +207,8 @@ def identification(options: argparse.Namespace) -> dict:
         ("one-class SVM", baselines.fit_one_class_svm(fit, sigma=sigma, nu=0.1)),
     ):
         beyond[kind] = (model.score(everyone) - model.score(kept_out).quantile(0.99)).numpy()
+    cubic, of_kept_out = np.split(_cubic_svm(fit, np.vstack([everyone, kept_out])), [len(everyone)])
+    beyond["one-class SVM, cubic"] = cubic - np.quantile(of_kept_out, 0.99)
     lengths = [np.linalg.norm(rows, axis=1) for rows in reduced]
     shortest = np.quantile(lengths[0][order[len(order) * 3 // 4 :]], 0.01)
     beyond["NORM"] = shortest - np.concatenate(lengths[1:])
@@ -294,6 +300,11 @@ def _spoiled(count: int, parts: list[str]) -> np.ndarray:
             dark = 0.15 * cv2.GaussianBlur(pixels.astype(float), (0, 0), 12) + rng.normal(0, 2, pixels.shape)
             embeddings.append(embedding_of(dark.clip(0, 255).astype(np.uint8), backbone, store))
     return np.array(embeddings)
+
+
+def _cubic_svm(fit: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Scores of the paper's one-class SVM, whose kernel is a polynomial of degree 3; it gives no other setting."""
+    return -OneClassSVM(kernel="poly", degree=3, nu=STRANGE).fit(fit).decision_function(z)
 
 
 def _off_surface(model: quadrics.Quadrics, pca: KernelPCAMap, rows: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from inspect_core.classify.kernel_density import fit_kdf, fit_kdn
+from inspect_core.classify.kernel_density import PAPER_LOG_B, fit_kdf, fit_kdn
 from inspect_core.playgrounds.shifted_shapes import GREY, SIDE, centres, ellipses, rectangles
 from inspect_core.playgrounds.simulated_classes import SIMULATIONS
 from inspect_core.scoring.metrics import ReliabilityCurve, reliability_curve
@@ -25,8 +25,12 @@ Posterior = Callable[[np.ndarray], np.ndarray]
 """(n, d) -> (n, 2)."""
 
 
-def fitted(points: np.ndarray, classes: np.ndarray, seed: int = 0) -> dict[str, Posterior]:
+def fitted(
+    points: np.ndarray, classes: np.ndarray, seed: int = 0, *, as_published: bool = False
+) -> dict[str, Posterior]:
     """The four posteriors learned from points (n, 2) of classes 0 and 1, a quarter of them held out, by title.
+
+    as_published: with the paper's constant and paths up to the output layer, in place of a calibrated constant.
 
     Raises ValueError for fewer than LEAST_OF_A_CLASS points of a class.
     """
@@ -40,8 +44,9 @@ def fitted(points: np.ndarray, classes: np.ndarray, seed: int = 0) -> dict[str, 
     choose = (points[is_held_out], classes[is_held_out])
     with warnings.catch_warnings(), ThreadPoolExecutor(1) as executor:
         warnings.simplefilter("ignore", UserWarning)
-        grown = executor.submit(fit_kdf, *learn, held_out=choose, trees=TREES, seed=seed)
-        net = fit_kdn(*learn, held_out=choose, hidden=HIDDEN, seed=seed)
+        constant = PAPER_LOG_B if as_published else None
+        grown = executor.submit(fit_kdf, *learn, held_out=choose, trees=TREES, seed=seed, log_b=constant)
+        net = fit_kdn(*learn, held_out=choose, hidden=HIDDEN, seed=seed, log_b=constant, include_output=as_published)
         forest = grown.result()
     return {
         "Forest": forest.parent_proba,

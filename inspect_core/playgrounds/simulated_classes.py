@@ -27,13 +27,12 @@ def spiral(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def circle(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Circles of radius .75 and 1: x uniform, y on the upper or lower half with noise of .1, as in the other curves."""
+    """Circles of radius .75 and 1, at uniform angles, with noise of variance .01 on the radius."""
 
     def draw(classes: np.ndarray) -> np.ndarray:
-        radius = np.where(classes == 1, 1.0, 0.75)
-        across = radius * rng.uniform(-1, 1, len(classes))
-        half = rng.choice([-1, 1], len(classes)) * np.sqrt(radius**2 - across**2)
-        return np.stack([across, half + 0.1 * rng.standard_normal(len(classes))], axis=1)
+        radius = np.where(classes == 1, 1.0, 0.75) + 0.1 * rng.standard_normal(len(classes))
+        angle = rng.uniform(0, 2 * np.pi, len(classes))
+        return radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
     return _in_box(draw, n, rng)
 
@@ -95,9 +94,8 @@ def _on_curve(x: np.ndarray, middle: np.ndarray) -> np.ndarray:
 
 
 def _on_circle(x: np.ndarray, kind: int) -> np.ndarray:
-    radius = (0.75, 1.0)[kind]
-    half = np.sqrt(np.maximum(radius**2 - x[:, 0] ** 2, 0))
-    return (np.abs(x[:, 0]) < radius) * (_on_curve(x, half) + _on_curve(x, -half)) / radius
+    radius = np.hypot(*x.T)
+    return norm.pdf(radius, (0.75, 1.0)[kind], 0.1) / np.maximum(radius, 1e-12)
 
 
 def _on_arm(x: np.ndarray, kind: int) -> np.ndarray:

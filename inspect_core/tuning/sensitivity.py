@@ -10,7 +10,7 @@ from torch import Tensor
 
 from inspect_core.methods.method import Detector
 from inspect_core.runtime.progress import Report, ignore_progress
-from inspect_core.scoring.metrics import auroc, fpr_at_tpr
+from inspect_core.scoring.metrics import auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.study.evaluation_scores import EvaluationScores
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning.patch_sample import stop_explaining
@@ -22,8 +22,8 @@ STOPS = 10
 class SensitivityPoint:
     """Figures at one value of a parameter, NaN where the photos cannot give them.
 
-    image_auroc, good_rejected_at_95_caught: of test photos' scores; aupro: of their maps, to 30 % false positives; all
-    shares, 0 to 1.
+    image_auroc, good_rejected_at_95_caught, fpr95: of test photos' scores; aupro: of their maps, to 30 % false
+    positives; all shares, 0 to 1, as of `study.evaluation.Evaluation`.
     spread: (largest - median) / median of good scores, calibration photos where there are any; needs no defects.
     """
 
@@ -31,6 +31,7 @@ class SensitivityPoint:
     image_auroc: float
     aupro: float
     good_rejected_at_95_caught: float
+    fpr95: float
     spread: float
 
 
@@ -84,7 +85,7 @@ def refit_sensitivity(
         try:
             refit = replace(scored.views[view], detector=fit_at(value))
         except ValueError:
-            readings.append(SensitivityPoint(value, math.nan, math.nan, math.nan, math.nan))
+            readings.append(SensitivityPoint(value, *[math.nan] * 5))
             continue
         chosen = {**live, refit.live_parameter: stop_explaining(refit, fraction)}
         views = [*scored.views[:view], refit, *scored.views[view + 1 :]]
@@ -115,6 +116,7 @@ def read_figures(scored: ScoredPhotos, value: float, masks: list[np.ndarray | No
             auroc(evaluated.scores, evaluated.defect),
             evaluated.counts.aupro(),
             fpr_at_tpr(evaluated.scores, evaluated.defect),
+            fpr95_of_foreign(evaluated.scores[~evaluated.defect], evaluated.scores[evaluated.defect]),
             spread(scored.calibration_scores(**live)),
         )
 

@@ -23,8 +23,8 @@ def test_the_menu_folds_once_a_page_was_chosen(tablet):
         tablet.get_by_role("link", name=name).click()
         expect(tablet.get_by_role("heading", level=1, name=name)).to_be_visible()
         is_folded(tablet)
-        beside = tablet.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert beside == 0
+        cut_off = tablet.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert cut_off == 0
 
 
 def test_a_wide_window_has_the_menu_again(tablet):

@@ -38,7 +38,7 @@ def test_a_folder_as_measured_is_told_from_any_other(folder):
 
 
 def test_every_set_says_whose_it_is_and_how_to_get_it():
-    assert set(PHOTOS) | {"kolektorsdd", "mnist"} == set(known())
+    assert set(PHOTOS) | {"kolektorsdd", "mnist", "transistor", "screw", "faces"} == set(known())
     for listed in known().values():
         assert all((listed.source, listed.licence, listed.get, listed.cut))
         assert len(listed.sha256) in (0, 64)

@@ -57,7 +57,7 @@ def test_no_verdict_word_is_typed():
 
 def test_every_erratum_is_listed_with_how_it_was_shown():
     rows = [row for row in errata.page().splitlines() if row.startswith("| ")][2:]
-    assert len(rows) == 10
+    assert len(rows) == 11
     assert all(len(row.split(" | ")) == 4 and "nan" not in row for row in rows)
 
 
@@ -114,11 +114,12 @@ def test_what_is_learned_clean_holds_no_outlier(monkeypatch):
     stub = SimpleNamespace(score=lambda rows, **_: np.zeros(len(rows)))
     for module, name in (
         *((quadrics.baselines, f"fit_{name}") for name in ("one_class_svm", "nearest_neighbour")),
-        *((quadrics.quadrics, name) for name in ("fit", "fit_algebraic_hs")),
+        *((quadrics.quadrics, name) for name in ("fit", "fit_algebraic", "fit_algebraic_hs")),
         (quadrics.kernel_pca, "fit"),
     ):
         monkeypatch.setattr(module, name, lambda rows, **_: stub)
     monkeypatch.setattr(quadrics, "_off_surface", lambda model, pca, rows: np.zeros(len(rows)))
+    monkeypatch.setattr(quadrics, "_cubic_svm", lambda fit, rows: np.zeros(len(rows)))
     study = SimpleNamespace(learned=rng.normal(size=(10, 9, 8)) + 5)
     good, strange = rng.normal(size=(9, 8)) + 5, rng.normal(size=(20, 8)) - 5
     for outlying, expected in ((0.0, 0), (quadrics.STRANGE, 1)):

@@ -8,7 +8,7 @@ from inspect_core.detectors import cop_corp, mahalanobis
 from inspect_core.features.patch_join import PatchFeatureSpec
 from inspect_core.methods.fitted_method import FittedMethod
 from inspect_core.runtime.progress import Cancelled
-from inspect_core.scoring.metrics import aupro, auroc, fpr_at_tpr
+from inspect_core.scoring.metrics import aupro, auroc, fpr95_of_foreign, fpr_at_tpr
 from inspect_core.study.scored_photos import ScoredPhotos
 from inspect_core.tuning import sensitivity
 from tests.study import made_up
@@ -58,6 +58,7 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
         assert reading.value == k
         assert reading.image_auroc == auroc(scores[judge], defect)
         assert reading.good_rejected_at_95_caught == fpr_at_tpr(scores[judge], defect)
+        assert reading.fpr95 == fpr95_of_foreign(scores[judge][~defect], scores[judge][defect])
         assert reading.aupro == pytest.approx(aupro(scored.maps(k=k)[judge], np.stack(masks[judge])), abs=1e-3)
         calibrate = scored.calibration_scores(k=k)
         assert len(calibrate) == 3
@@ -67,7 +68,7 @@ def test_figures_of_every_stop_are_those_of_its_maps(scored, masks):
 def test_spread_remains_without_defects_or_calibration(recipe):
     scored = filled(recipe.views, defect_types=("good",) * 8)
     (reading,) = sensitivity.live_sensitivity(scored, [np.zeros(SIZE, bool)] * 8, "k", (5,), {})
-    assert np.isnan([reading.image_auroc, reading.aupro, reading.good_rejected_at_95_caught]).all()
+    assert np.isnan([reading.image_auroc, reading.aupro, reading.good_rejected_at_95_caught, reading.fpr95]).all()
     assert reading.spread > 0
     scored = bench(recipe.views, [photo(f"p{i}") for i in range(3)], patches)
     (reading,) = sensitivity.live_sensitivity(scored, [None] * 3, "k", (5,), {})

@@ -20,6 +20,9 @@ def page() -> str:
             ("Kim, Table 1: Gaussian embedding .886 below semi-orthogonal .924", "a property of the embedding",
              "an effect of the ridge ε", "Without it both have the same span and the same distances: largest relative "
              f"difference {kim['gaussian_against_its_span']:.0e} on {kim['cases']} covariances."),
+            ("Kim, appendix B, above eq. 33", "(X Xᵀ)⁻¹ X t = N C⁻¹ X t", "C⁻¹ X t / N",
+             f"C is X Xᵀ / N: they agree to {kim['distillation']['teacher']:.0e} on {kim['cases']} cases; it is a "
+             "factor of the loss alone."),
             ("Fang, below eq. 2, and its algorithm", "ω from N(0, √(2γ))",
              "√(2γ) is the standard deviation, not the variance",
              "The map's inner products then tend to exp(−γ‖x − y‖²), the kernel named there."),

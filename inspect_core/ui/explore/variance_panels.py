@@ -26,6 +26,10 @@ METRIC_HELP = {
         "False rejects at 95% detection: share of good parts rejected by the limit that catches 95% of the defects; "
         "lower is better."
     ),
+    "escapes at 95% acceptance": (
+        "Escapes at 95% acceptance: share of defects accepted by the limit that keeps 95% of the good parts, the FPR95 "
+        "of the papers; lower is better."
+    ),
 }
 THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
 CURVE_WIDTH = 460
@@ -179,6 +183,7 @@ def _curves(product: TaughtProduct, name: str, value: float, readings: list[Sens
         "image AUROC": [reading.image_auroc for reading in readings],
         "AUPRO": [reading.aupro for reading in readings],
         "false rejects at 95% detection": [reading.good_rejected_at_95_caught for reading in readings],
+        "escapes at 95% acceptance": [reading.fpr95 for reading in readings],
     }
     label = CONTROLS[name].sign
     suggested = view.start if view is not None else None

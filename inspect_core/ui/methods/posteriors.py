@@ -13,6 +13,10 @@ from inspect_core.ui import charts
 from inspect_core.ui.methods import plane
 from inspect_core.ui.methods.plane import Group, Panel
 
+AS_PUBLISHED = (
+    "The paper's constant b, as we read it, and the network's paths up to its output: far away the confidence falls "
+    "later or not at all. Else Loupe's: a constant calibrated on held-out examples, and hidden layers alone."
+)
 _KEY = "posteriors"
 _BOX = (-2.5, -2.5, 2.5, 2.5)
 _COLUMNS = 40
@@ -36,12 +40,12 @@ def posteriors() -> None:
     )
     st.caption(
         "Dey et al., “Simple calibration via geodesic kernels” (TMLR 2025); the shifts are those of its Fig. 5. Drawn "
-        "with Loupe's constant, calibrated on held-out examples, and smaller forests and nets: with the paper's "
-        "constant the confidence falls later or not at all (REPRODUCTION, section 5)."
+        "with smaller forests and nets."
     )
-    name = st.columns([1, 3])[0].selectbox(
-        "Examples", list(SIMULATIONS), 3, key="posterior_set", format_func=lambda name: name.replace("_", " ")
-    )
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    say = {name: name.replace("_", " ") for name in SIMULATIONS}.__getitem__
+    name = row.selectbox("Examples", list(SIMULATIONS), 3, key="posterior_set", format_func=say, width=260)
+    as_published = row.toggle("As published", key="posterior_published", help=AS_PUBLISHED)
     begun = np.column_stack(SIMULATIONS[name](_EXAMPLES, np.random.default_rng(0)))
     shown = plane.points(_KEY, name, begun)
     theme = charts.current_theme()
@@ -50,7 +54,7 @@ def posteriors() -> None:
     x = shown[:, :2]
     classes = shown[:, 2].astype(int)
     enough = np.bincount(classes, minlength=2).min() >= learned.LEAST_OF_A_CLASS
-    models = learned.fitted(x, classes) if enough else {}
+    models = learned.fitted(x, classes, as_published=as_published) if enough else {}
     panels = [_panel(title, proba, theme.ink) for title, proba in models.items()]
     panels = panels or [Panel("Too few points", f"Each class needs at least {learned.LEAST_OF_A_CLASS} points.")]
     plane.draw(_KEY, name, shown, groups, panels, _BOX, colours=colours, across=4)
