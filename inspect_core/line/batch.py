@@ -1,5 +1,6 @@
 """Many photos, one row each: a table, heatmaps and a report; after a stop, the rows done so far are kept."""
 
+import os
 import secrets
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -154,7 +155,8 @@ def run(
                             (new / f"{rank:02d}.webp").write_bytes(pictures[row.name])
             if outputs.report:
                 approval = "" if record is None else record.approval()
-                write_report(outputs.report, inspector, results, pictures, approval)
+                folder = os.path.commonpath([Path(path).absolute().parent for path in paths.values()])
+                write_report(outputs.report, inspector, results, pictures, approval, folder)
         if journal is not None:
             journal.remove()
     return results

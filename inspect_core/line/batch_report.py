@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from inspect_core.audit.changes import limits_in_words
 from inspect_core.images import heatmap
 from inspect_core.images.boxes import downscale
 from inspect_core.inspection import Inspection
@@ -16,7 +17,7 @@ from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_inspection import inspect_photo
 from inspect_core.recipe_format.output_paths import require_own_file
 from inspect_core.runtime.atomic_write import atomic_replace
-from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES
+from inspect_core.verdict import ALL_VERDICTS, VERDICT_PHRASES, Limits
 
 BEGINS = "<!doctype html>\n<!-- A batch judged by Loupe -->\n"
 WORST = 12
@@ -31,23 +32,34 @@ def check_report(path: Path) -> None:
 
 
 def write_report(
-    path: Path, inspector: Inspector, rows: Sequence[Inspection], pictures: Mapping[str, bytes], approval: str
+    path: Path,
+    inspector: Inspector,
+    rows: Sequence[Inspection],
+    pictures: Mapping[str, bytes],
+    approval: str,
+    folder: str = "",
 ) -> None:
-    """Write the report; pictures: WebP of the worst parts by name; approval: `Record.approval`, "" without a
-    record.
+    """Write the report; pictures: WebP of the worst parts by name; approval: `Record.approval`, "" without a record;
+    folder: of the photos.
 
     Raises OutputPathError as `check_report` does, OSError when the disk is full or not writable.
     """
     check_report(path)
     with atomic_replace(path) as new:
-        new.write_text(html_of(inspector, rows, pictures, approval), encoding="utf-8", newline="")
+        new.write_text(html_of(inspector, rows, pictures, approval, folder), encoding="utf-8", newline="")
 
 
-def html_of(inspector: Inspector, rows: Sequence[Inspection], pictures: Mapping[str, bytes], approval: str = "") -> str:
+def html_of(
+    inspector: Inspector,
+    rows: Sequence[Inspection],
+    pictures: Mapping[str, bytes],
+    approval: str = "",
+    folder: str = "",
+) -> str:
     """The report, as `write_report` writes it."""
     ended = rows[-1].time[:16].replace("T", " ")
     first = sorted(rows, key=lambda row: (-ALL_VERDICTS.index(row.verdict), -(row.score or 0)))[:MOST_ROWS]
-    truths = confusion.table_of(rows)
+    truths, truth = confusion.table_of(rows), confusion.escape_sentence(rows)
     return page(
         "line/report.html",
         {
@@ -55,20 +67,25 @@ def html_of(inspector: Inspector, rows: Sequence[Inspection], pictures: Mapping[
             "Recipe": inspector.digest[:12],
             "State of the recipe": approval,
             "Export": f"release {inspector.release[:12]}" if inspector.release else "",
+            "Limits": _limits(rows[-1]),
+            "Folder": folder,
             "Inspected": f"{ended} UTC, {inspector.engine}",
         },
         begins=BEGINS,
         title=f"{inspector.product}: {len(rows):,} photos",
         in_parts=batch_sentence(rows),
         causes=common_causes(rows),
-        truth=confusion.escape_sentence(rows),
+        truth=truth,
         truths=list(truths),
         confused=zip(*truths.values(), strict=True),
         histogram=histogram(rows),
         pictures=[(row, pictures[row.name]) for row in worst_rows(rows) if row.name in pictures],
         in_words=in_words,
-        heads=("Name", "Verdict", "Score", "Percentile among good parts", "Defect type", "Regions", "Reason"),
-        rows=map(_cells, first),
+        heads=(
+            *("Name", "Verdict", *(["Known as"] if truth else []), "Score", "Percentile among good parts"),
+            *("Defect type", "Regions", "Reason"),
+        ),
+        rows=[_cells(row, with_truth=bool(truth)) for row in first],
         left=len(rows) - len(first),
     )
 
@@ -120,10 +137,20 @@ def in_words(row: Inspection) -> str:
     return f"{row.verdict}{score}{', ' + more if more else ''}"
 
 
-def _cells(row: Inspection) -> tuple[str, ...]:
+def _limits(row: Inspection) -> str:
+    """Those in force, "" where they are no limits."""
+    try:
+        return limits_in_words(Limits(row.review, row.reject))
+    except (ValueError, TypeError):
+        return ""
+
+
+def _cells(row: Inspection, *, with_truth: bool) -> tuple[str, ...]:
+    """A line of the table; with the truth also whether the verdict is wrong."""
     share = _number(row.percentile_among_good, ".0f", " %")
     score, regions = _number(row.score, ".4g"), _number(row.regions, "d")
-    return row.name, row.verdict, score, share, row.defect_type, regions, row.reason
+    truth = [f"{row.truth}{confusion.error_mark(row)}"] if with_truth else []
+    return row.name, row.verdict, *truth, score, share, row.defect_type, regions, row.reason
 
 
 def _number(value: float | None, form: str, unit: str = "") -> str:

@@ -43,6 +43,15 @@ def with_truth(row: Inspection, truth: str, training_digests: Collection[str]) -
     return replace(row, truth=TAUGHT if truth == GOOD and row.digest in training_digests else truth)
 
 
+def error_mark(row: Inspection) -> str:
+    """What follows the truth of a part that was judged wrongly, "" for others: " · escape", " · false reject"."""
+    if row.truth in ("", TAUGHT):
+        return ""
+    if row.truth != GOOD:
+        return " · escape" if row.verdict == "accept" else ""
+    return " · false reject" if row.verdict == "reject" else ""
+
+
 def confusion(rows: Sequence[Inspection]) -> dict[str, Counter[str]]:
     """How many photos have which verdict, by truth: good, then the defect types. Photos taught are left out."""
     counts_by_truth: dict[str, Counter[str]] = {}

@@ -1,6 +1,7 @@
 """Verdicts against what the photos show, by hand."""
 
 import csv
+import re
 
 import pytest
 
@@ -69,6 +70,21 @@ def test_folders_that_say_nothing_give_no_truth(photo, tmp_path, inspector):
     rows = [row("a", "accept"), row("b", "reject", confusion.TAUGHT)]
     assert (confusion.escape_sentence(rows), confusion.confusion(rows)) == ("", {})
     assert "Compared with ground truth" not in html_of(inspector(), rows, {})
+    assert "Known as" not in html_of(inspector(), rows, {})
+
+
+def test_a_report_marks_each_wrong_verdict(inspector, labelled):
+    text = html_of(inspector(), labelled, {}, folder="/photos/<tray>")
+    for row in labelled:
+        mark = {("accept", True): " · escape", ("reject", False): " · false reject"}.get(
+            (row.verdict, row.truth not in (GOOD, confusion.TAUGHT)), ""
+        )
+        assert f"<td>{row.truth}{mark if row.truth != confusion.TAUGHT else ''}</td>" in text
+    assert text.count(" · ") == 2, "one defect accepted, one good part rejected"
+    assert "<th>Folder</th><td>/photos/&lt;tray&gt;</td>" in text
+    assert re.search("<th>Limits</th><td>.*reject", text, re.IGNORECASE)
+    assert "<thead>" in text
+    assert "counter(pages)" in text
 
 
 def test_a_list_of_photos_is_judged_with_what_it_says_of_them(photo, tmp_path, inspector):
