@@ -62,6 +62,9 @@ def _in_words(kind: str, facts: Mapping) -> str:
         return f"{facts.get('name')} (entry {facts.get('entry')}): {facts.get('original')} → {facts.get('verdict')}"
     if kind == kinds.DRIFT:
         return f"{facts.get('words')} At {facts.get('name')}."
+    if kind == kinds.WATCH:
+        trial = ", as a trial" if facts.get("trial") else ""
+        return f"{facts.get('event')}{trial}: {facts.get('folder')} → {facts.get('out')}"
     if kind == kinds.WATCH_INTERRUPTED:
         return f"{facts.get('folder')} is not watched since {facts.get('stopped')}, as the server was stopped"
     if kind == kinds.RELABELLED:

@@ -15,6 +15,7 @@ CHALLENGE = "challenge"
 CHALLENGE_OVERRIDE = "challenge override"
 RELABELLED = "part relabelled"
 DRIFT = "drift"
+WATCH = "watch"
 WATCH_INTERRUPTED = "watch interrupted"
 PART = "part"
 CLOCK_SET_BACK = "clock set back"
@@ -28,6 +29,7 @@ KINDS = (
     CHALLENGE_OVERRIDE,
     RELABELLED,
     DRIFT,
+    WATCH,
     WATCH_INTERRUPTED,
     PART,
     CLOCK_SET_BACK,

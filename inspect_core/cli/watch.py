@@ -17,7 +17,7 @@ from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.camera import Camera, Trigger
 from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.watch import FOLDERS, GIVE_UP_SECONDS, UnprocessedPhotos, Watch, watching
-from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
+from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, recorded_watch, require_challenge
 from inspect_core.runtime import users
 from inspect_core.spc.drift_signals import SignalAlarm
 from inspect_core.verdict import ALL_VERDICTS
@@ -54,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
                 f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}."
             )
             try:
-                (_once if options.once else _on_and_on)(shift)
+                with recorded_watch(watch, record):
+                    (_once if options.once else _on_and_on)(shift)
                 stopped = False
             except KeyboardInterrupt:
                 stopped = True

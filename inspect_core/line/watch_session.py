@@ -1,14 +1,16 @@
 """A watch that goes on, for command line and app: what it has counted, what it saw last, what is in its way."""
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from inspect_core.audit.challenges import why_blocked
-from inspect_core.audit.entry import INSPECTION
+from inspect_core.audit.entry import INSPECTION, WATCH
 from inspect_core.audit.inspections import LoggedInspection
+from inspect_core.audit.log import LogError
 from inspect_core.inspection import Inspection
 from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.common_cause import common_causes
@@ -21,6 +23,26 @@ POLL_SECONDS = 0.5
 MAX_RECENT_PHOTOS = 8
 MOST_COMPARED = 30
 """Latest photos of which it is said what they have in common."""
+
+
+@contextmanager
+def recorded_watch(watch: Watch, record: AuditRecord, *, resumed: bool = False) -> Generator[None]:
+    """Record that a watch is started, or resumed after a restart, and in the end that it was stopped.
+
+    Raises LogError where the first cannot be recorded.
+    """
+
+    def note(event: str) -> None:
+        facts = {"event": event, "folder": str(watch.folder), "out": str(watch.out), "trial": watch.trial}
+        whose = {"user": record.user, "product": record.inspector.product, "recipe": record.inspector.digest}
+        record.log.append(WATCH, facts, **whose)
+
+    note("resumed" if resumed else "started")
+    try:
+        yield
+    finally:
+        with suppress(LogError):  # what ended the watch is the error to be told
+            note("stopped")
 
 
 class _Paused(Exception):

@@ -4,6 +4,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ POINT, COMMA, XLSX = "point", "comma", "xlsx"
 AUTHOR = "Loupe"
 LARGEST_NUMBER = 1e307
 """Largest value of a cell; others are written as text."""
+TIME = "time"
+"""Head of a column of times."""
 WIDEST = 60
 """Widest column of a workbook, in characters."""
 _LONGEST_CELL = 32_767  # characters that Excel takes
@@ -50,7 +53,8 @@ def table_bytes(rows: Iterable[Sequence[Cell]], key: str = POINT) -> bytes:
     """Rows, the heads first, as a file in the format of this key.
 
     A CSV is UTF-8 with a byte order mark, by which Excel knows it; texts are disarmed as in `csv_text.cell`. In a
-    workbook every text is stored as text, which nothing takes for a formula.
+    workbook every text is stored as text, which nothing takes for a formula, and a time, in UTC, as a time where it can
+    be read as one.
     """
     table = FORMATS[key]
     if key == XLSX:
@@ -115,18 +119,33 @@ def _workbook(rows: Iterable[Sequence[Cell]]) -> bytes:
         longest = max(len(_text(value)) for value in values)
         sheet.column_dimensions[get_column_letter(column)].width = min(longest, WIDEST) + 2
     for number, row in enumerate(table):
-        sheet.append([_cell(sheet, value, is_head=number == 0) for value in row])
+        timed = (
+            _as_time(value) if number and str(head).lower() == TIME else value
+            for head, value in zip_longest(table[0], row)
+        )
+        sheet.append([_cell(sheet, value, is_head=number == 0) for value in timed])
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()
 
 
-def _cell(sheet: Any, value: Cell, *, is_head: bool) -> Any:
+def _as_time(value: Cell) -> Cell | datetime:
+    """A text of ISO 8601 as the time in UTC that Excel can sort and count with; anything else as it is."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return value
+    return (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
+
+
+def _cell(sheet: Any, value: Cell | datetime, *, is_head: bool) -> Any:
     """A cell of a workbook, None for an empty one; a text never becomes a formula."""
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.styles import Font
 
-    if value is None or (isinstance(value, float | int) and abs(value) <= LARGEST_NUMBER):
+    if isinstance(value, datetime) or value is None:
+        return value
+    if isinstance(value, float | int) and abs(value) <= LARGEST_NUMBER:
         return value
     text = WriteOnlyCell(sheet, _text(value))
     text.data_type = "s"

@@ -16,6 +16,10 @@ TAKING = ".taking"
 LATE = "late"
 """Folder of a view's photos that came for no part, or after its time."""
 LOOK_SECONDS = 0.005
+TICK_SECONDS = 0.01
+"""Files are stamped by a clock that ticks every 1 to 10 ms: a photo that follows its trigger closely may seem to come
+before it.
+"""
 SETTLE_SECONDS = 0.04
 """Without a change, after which a photo that another program writes is whole."""
 
@@ -53,7 +57,7 @@ class ViewPhotos:
             for path in folder.glob(f"{TAKING}/*"):  # of a part during which the station was killed
                 _put_aside(path, folder)
             for path in _photos(view):
-                if _written(path) < triggered:
+                if _written(path) < triggered - TICK_SECONDS:
                     _put_aside(path, folder)
         for trigger in self._triggers:
             trigger.ask()

@@ -160,7 +160,11 @@ def start_watching() -> Callable:
 
     def start(page, folder: Path) -> None:
         page.get_by_role("radio", name="Watch a folder").click()
+        expect(page.get_by_text("New watch")).to_be_visible()
+        page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
         field = page.get_by_role("textbox", name="Input folder")
+        if not field.is_visible():  # folded below the watches before
+            page.get_by_text("New watch").click()
         field.fill(str(folder))
         field.press("Enter")
         page.get_by_role("button", name="Start watching").click()

@@ -20,7 +20,7 @@ from inspect_core.whole_part import defect_type_training as training
 from inspect_core.workbench import defect_labels
 from inspect_core.workbench.shelf import SIZE, shelf
 from inspect_core.workbench.taught_product import TaughtProduct
-from tests.pages.waiting import another, finish, press, sent_back, slider
+from tests.pages.waiting import another, finish, press, sent_back, slider, wait_for_job
 
 PAGES = sorted(f"pages/{path.name}" for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 
@@ -117,6 +117,7 @@ def test_a_part_that_was_put_away_is_gone(open_app, flange):
     references += [weakref.ref(part), weakref.ref(shelf().find(key))]
     for page in PAGES:
         app.switch_page(page).run()
+    wait_for_job()  # Explore computes its map when it is opened
     del part
     for _ in range(SIZE):
         shelf().put(another(flange))

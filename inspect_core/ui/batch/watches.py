@@ -13,7 +13,7 @@ from inspect_core.line.batch_report import picture_of
 from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.watch import Watch, watching
-from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, require_challenge
+from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, recorded_watch, require_challenge
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
@@ -63,7 +63,7 @@ def start(recipe: Recipe, file: str, folder: Path, out: Path, *, trial: bool) ->
     _begin(WatchRequest(*whose, str(folder), str(out), shell.current_user(), trial, time.time()))
 
 
-def _begin(request: WatchRequest) -> None:
+def _begin(request: WatchRequest, *, resumed: bool = False) -> None:
     watched = FolderWatch(request)
     file, digest, user = request.recipe, request.digest, request.user
     folder, out = Path(request.folder), Path(request.out)
@@ -80,11 +80,12 @@ def _begin(request: WatchRequest) -> None:
             shift = WatchSession(watch, DriftMonitor(record), lambda facts, alarms: job.report(0.0))
             shift.continue_from(datetime.fromtimestamp(request.began, UTC))
             watched.shift = shift
-            while True:
-                job.report(0.0, "paused" if shift.paused else in_words(shift))
-                shift.poll_folder()
-                is_alive()
-                time.sleep(POLL_SECONDS)
+            with recorded_watch(watch, record, resumed=resumed):
+                while True:
+                    job.report(0.0, "paused" if shift.paused else in_words(shift))
+                    shift.poll_folder()
+                    is_alive()
+                    time.sleep(POLL_SECONDS)
 
     title = f"Watching {folder.name} for {request.product}"
     watched.job = shell.jobs().run_unqueued(title, work, owner=user, subject=(WATCH, str(folder)))
@@ -101,7 +102,7 @@ def resume(watch: InterruptedWatch) -> None:
     recipe = saved_recipes.checked(path)
     if recipe.digest != request.digest:
         raise ValueError(f"{request.recipe} is another recipe by now; start the watch again below")
-    _begin(replace(request, user=shell.current_user()))
+    _begin(replace(request, user=shell.current_user()), resumed=True)
     watch_store.forget(watch.id)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from inspect_core.audit import changes as of_log
+from inspect_core.audit import life_cycle
 from inspect_core.audit.changes import override
 from inspect_core.audit.inspections import ACCEPT, REJECT, REVIEW, LoggedInspection
 from inspect_core.audit.log import AuditLog, LogError
@@ -18,6 +19,7 @@ from inspect_core.ui.inspected_photos import heatmap_of
 from inspect_core.verdict import VERDICT_PHRASES, VerdictWord
 
 ON_A_PAGE = 12
+TO_DRAFTS = "Changes to recipes that were never approved: they change nothing in production."
 PICTURE = 280
 BESIDE = 400
 _CHOSEN = "history_entry"
@@ -162,6 +164,13 @@ def changes(selection: Selection) -> None:
     if not entries:
         st.caption("No changes in this period.")
         return
+    with shell.errors_shown(LogError), AuditLog.open() as log:
+        released = life_cycle.states(log)
+        production = [entry for entry in entries if not entry.recipe or entry.recipe in released]
+        drafts = len(entries) - len(production)
+        label = f"Drafts ({drafts:d})"
+        if drafts and not st.toggle(label, not production, key="history_drafts", help=TO_DRAFTS):
+            entries = production
     entries = shell.paginate(entries, ON_A_PAGE, "history_changes_page")
     version = saved_recipes.versions()
     data_table.show(
