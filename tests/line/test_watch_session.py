@@ -2,9 +2,11 @@
 
 import pytest
 
+from inspect_core.audit.changes import describe_entry
+from inspect_core.audit.entry import WATCH
 from inspect_core.line.drift_watch import DriftMonitor
 from inspect_core.line.watch import Watch, watching
-from inspect_core.line.watch_session import MAX_RECENT_PHOTOS, WatchSession
+from inspect_core.line.watch_session import MAX_RECENT_PHOTOS, WatchSession, recorded_watch
 
 
 @pytest.fixture
@@ -50,3 +52,15 @@ def test_what_is_in_its_way_is_said_until_it_is_gone(shift, photo, tmp_path):
     (tmp_path / "away").rename(tmp_path / "out")
     shift.poll_folder()
     assert (shift.problem, shift.counts["accept"]) == ("", 1)
+
+
+@pytest.mark.parametrize(("resumed", "begins"), [(False, "started"), (True, "resumed")])
+def test_the_log_says_when_a_watch_began_and_ended(shift, resumed, begins):
+    """Also where an error ends it."""
+    record = shift.following.record
+    with pytest.raises(OSError, match="full"), recorded_watch(shift.watch, record, resumed=resumed):
+        raise OSError("the disk is full")
+    entries = [*record.log.entries(kind=WATCH)]
+    assert [entry.facts["event"] for entry in entries] == [begins, "stopped"]
+    assert describe_entry(entries[0]) == f"{begins}: {shift.watch.folder} → {shift.watch.out}"
+    assert {(entry.user, entry.recipe) for entry in entries} == {(record.user, record.inspector.digest)}

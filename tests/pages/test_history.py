@@ -12,6 +12,7 @@ from inspect_core.audit import log as log_module
 from inspect_core.audit.changes import limits_changed
 from inspect_core.audit.entry import CHALLENGE, INSPECTION, OVERRIDE, NewLogEntry
 from inspect_core.audit.inspections import read
+from inspect_core.audit.life_cycle import approve
 from inspect_core.audit.log import AuditLog
 from inspect_core.recipe_format.spreadsheet import XLSX, table_bytes
 from inspect_core.ui.history import history_report
@@ -213,6 +214,20 @@ def test_oversized_facts_leave_a_history_that_says_so(open_app, filled, facts):
     app = open_app("pages/history.py")
     assert not app.exception
     assert not app.error
+
+
+def test_changes_to_drafts_are_folded_where_a_recipe_is_approved(open_app, workspace):
+    append(inspection(1, 2.0))
+    changed = {"product": "tile", "reason": "new lamp", "user": "Ana"}
+    for recipe in "ab":
+        append(limits_changed(Limits(3, 4.5), Limits(3, 4), recipe=recipe * 64, **changed))
+    with AuditLog.open() as log:
+        approve(log, digest="a" * 64, product="tile", reason="released", user="Ana")
+    app = open_app("pages/history.py")
+    app.segmented_control(key="history_view").set_value("Changes").run()
+    assert len(app.dataframe[0].value) == 2, "the change and the approval"
+    app.toggle(key="history_drafts").set_value(True).run()
+    assert len(app.dataframe[0].value) == 3
 
 
 def test_drift_names_the_signal_the_part_and_the_last_change(open_app, workspace):
