@@ -7,6 +7,7 @@ import numpy as np
 
 from inspect_core.inspection import Inspection
 from inspect_core.line.plot_range import is_plottable, omitted_sentence
+from inspect_core.runtime.fonts import SANS
 
 COLOURS = {"accept": "#15803d", "review": "#8f5f00", "reject": "#b91c1c"}
 """On white; as in ui/bench/frontend/bench.css."""
@@ -105,7 +106,7 @@ def _svg(drawn: str, count: int, ink: str, width: int, height: int) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" '
         f'style="max-width:{width}px" role="img" aria-label="Scores of {count} photos" fill="{ink}" '
-        f'font-size="12">{drawn}</svg>'
+        f'font-family="{SANS}" font-size="12">{drawn}</svg>'
     )
 
 

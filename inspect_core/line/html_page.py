@@ -9,6 +9,7 @@ from typing import Any
 
 from PIL import Image
 
+from inspect_core.runtime.fonts import SANS
 from inspect_core.runtime.wording import escape_line
 
 
@@ -18,7 +19,7 @@ def page(template: str, facts: Mapping[str, str], **values: Any) -> str:
 
     Whatever the template prints is on one line and escaped, except what it marks as safe; None is nothing.
     """
-    return _environment().get_template(template).render(values, facts=facts)
+    return _environment().get_template(template).render(values, facts=facts, font=SANS)
 
 
 def webp(picture: Image.Image) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+from inspect_core.runtime.fonts import SANS
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ def new_figure(theme: ChartTheme, *, height: int = 320) -> go.Figure:
     axis = line | ticks | {"title": {"standoff": 8, "font": {"size": 13}}}
     template = go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": 13, "color": theme.ink},
+            "font": {"family": SANS, "size": 13, "color": theme.ink},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
             "xaxis": axis,
             "yaxis": axis,
             "showlegend": False,
-            "hoverlabel": {"font": {"family": FONT, "size": 13}, "align": "left"},
+            "hoverlabel": {"font": {"family": SANS, "size": 13}, "align": "left"},
             "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
         }
     )

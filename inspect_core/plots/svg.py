@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 import plotly.graph_objects as go
 
-from inspect_core.plots.chart_theme import FONT, ChartTheme
+from inspect_core.plots.chart_theme import ChartTheme
+from inspect_core.runtime.fonts import SANS
 
 LEFT = 52
 TOP = 26
@@ -63,7 +64,7 @@ def svg(figure: go.Figure, theme: ChartTheme, *, width: int, height: int, legend
 
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" font-size="12">{"".join(drawn())}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{SANS}" font-size="12">{"".join(drawn())}</svg>'
     )
 
 

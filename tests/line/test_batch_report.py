@@ -1,6 +1,8 @@
 """Scores and limits of any size: the report is written, and says what it does not draw."""
 
 import re
+import tomllib
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from inspect_core.inspection import Inspection
 from inspect_core.line.batch_report import batch_sentence, html_of
 from inspect_core.line.histogram import histogram, stacked, ticks
+from inspect_core.runtime.fonts import SANS
 from inspect_core.verdict import Reason
 
 HUGE = 10**400
@@ -95,3 +98,11 @@ def test_ticks_are_round_and_few(low, width):
     assert np.allclose(steps, steps[0])
     assert float(f"{steps[0]:.0e}") == pytest.approx(steps[0], rel=1e-6)
     assert f"{steps[0]:.0e}"[0] in "125"
+
+
+def test_one_typeface_is_that_of_the_app(inspector):
+    """Without one an image in the browser takes another than the page beside it."""
+    settings = tomllib.loads((Path(__file__).parents[2] / ".streamlit/config.toml").read_text(encoding="utf-8"))
+    assert settings["theme"]["font"] == SANS
+    assert f'font-family="{SANS}"' in histogram([row(), row(score=2.0)])
+    assert SANS in html_of(inspector(), [row()], {})
