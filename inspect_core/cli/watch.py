@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 
 from inspect_core.audit.log import AuditLog
@@ -14,11 +14,14 @@ from inspect_core.cli import inspector_options
 from inspect_core.cli.console import ACCEPTED, NOT_ACCEPTED, STOPPED, path_argument, print_line, print_verdict
 from inspect_core.inspection import Inspection
 from inspect_core.line.audit_record import AuditRecord
+from inspect_core.line.batch import BatchInspector
 from inspect_core.line.camera import Camera, Trigger
 from inspect_core.line.drift_watch import DriftMonitor
+from inspect_core.line.inspector import Inspector
 from inspect_core.line.watch import FOLDERS, GIVE_UP_SECONDS, UnprocessedPhotos, Watch, watching
 from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, recorded_watch, require_challenge
 from inspect_core.runtime import users
+from inspect_core.sharding import worker_selection
 from inspect_core.spc.drift_signals import SignalAlarm
 from inspect_core.verdict import ALL_VERDICTS
 
@@ -43,12 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Watch until Ctrl-C. Errors of a folder or of the log are printed and the watch continues; --once ends there."""
+    processes = worker_selection.worthwhile_processes()
+    options.workers = processes if processes > 1 else None  # the network as workers have it, so that bits are equal
     with watching(options.folder, options.out), _camera(options):
         inspector = inspector_options.open_inspector(options)
-        with AuditLog.open() as log:
+        with AuditLog.open() as log, ExitStack() as until_the_end:
             record = AuditRecord(log, inspector, users.local_user())
             require_challenge(record)
-            watch = Watch(inspector, options.folder, options.out, record, strict=options.strict, trial=options.trial)
+            judging = until_the_end.enter_context(_for_a_backlog(inspector, options))
+            modes = {"strict": options.strict, "trial": options.trial}
+            watch = Watch(inspector, options.folder, options.out, record, judging=judging, **modes)
             shift = WatchSession(watch, DriftMonitor(record), _tell)
             print_line(
                 f"Watching {options.folder} for {inspector.product} {inspector.digest[:12]}, {inspector.engine}."
@@ -65,6 +72,15 @@ def run(options: argparse.Namespace) -> int:
     if stopped:
         return STOPPED
     return ACCEPTED if shift.counts.total() == shift.counts["accept"] else NOT_ACCEPTED
+
+
+def _for_a_backlog(inspector: Inspector, options: argparse.Namespace) -> AbstractContextManager[BatchInspector | None]:
+    if options.workers is None:
+        return nullcontext()
+    # Imported where it is used: a PC at the line has not all that it needs.
+    from inspect_core.sharding.inspection_tasks import for_a_backlog
+
+    return for_a_backlog(inspector, options.recipe)
 
 
 def seconds(text: str) -> float:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from inspect_core.datasets.listing import is_clutter, is_picture, walk
 from inspect_core.inspection import Inspection
+from inspect_core.line.batch import BatchInspector
 from inspect_core.line.inspector import Inspector
 from inspect_core.line.photo_claims import (
     CLAIMED,
@@ -34,7 +35,7 @@ from inspect_core.line.record import Record, key_of
 from inspect_core.recipe_format.output_paths import OutputPathError, check_folder
 from inspect_core.runtime import workspace
 from inspect_core.runtime.atomic_write import lock
-from inspect_core.runtime.ordered_pool import in_batches
+from inspect_core.runtime.ordered_pool import in_batches, in_order
 from inspect_core.runtime.workspace import file_digest
 from inspect_core.verdict import ALL_VERDICTS, NOT_JUDGED
 
@@ -43,6 +44,8 @@ SOURCE = "watch"
 """Of what is recorded here (`Inspection.source`)."""
 SETTLE_SECONDS = 1.0
 """Without a change, after which a photo is taken."""
+BACKLOG = 500
+"""Photos that lie there at once from which on it is worth to ask others (`sharding.worker_selection`)."""
 GIVE_UP_SECONDS = 10.0
 """After which an unreadable photo is recorded as not judged."""
 _FOR_ALL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -81,8 +84,8 @@ class _Arrival(NamedTuple):
 class Watch:
     """Judges what comes into `folder`, at any depth, and moves it into the folders of `out`. Use inside `watching`.
 
-    strict, trial: as `batch.run` takes them. waiting: photos that the last poll saw but did not take, since they still
-    change or cannot be read yet.
+    strict, trial: as `batch.run` takes them; judging: who judges BACKLOG photos or more at once, None for this process.
+    waiting: photos that the last poll saw but did not take, since they still change or cannot be read yet.
     """
 
     inspector: Inspector
@@ -94,6 +97,7 @@ class Watch:
     give_up_seconds: float = GIVE_UP_SECONDS
     strict: bool = False
     trial: bool = False
+    judging: BatchInspector | None = None
     waiting: int = field(default=0, init=False)
     _seen: dict[str, _FileState] = field(default_factory=dict, init=False)
     _claims: dict[Path, bool] = field(default_factory=dict, init=False)
@@ -121,9 +125,8 @@ class Watch:
         if ready:
             self._require_out()
         try:
-            steps = self._take, self._compute, self._judge
-            with closing(in_batches(*steps, ready, at_once=self.inspector.at_once)) as arrivals:
-                for path, arrival in zip(ready, arrivals, strict=True):
+            with closing(self._arrivals(ready)) as arrivals:
+                for path, arrival in arrivals:
                     if arrival is not None and (row := self._settle(path, arrival)) is not None:
                         del self._seen[path]
                         moved_count += 1
@@ -135,6 +138,26 @@ class Watch:
             first, *others = self._problems.values()
             raise UnprocessedPhotos(f"{first} (and {len(others):,} more photos)" if others else first)
         return moved_count
+
+    def _arrivals(self, ready: list[str]) -> Generator[tuple[str, _Arrival | None]]:
+        """Each of these photos with its verdict, in any order; None for one that must wait or is gone."""
+        if self.judging is None or len(ready) < BACKLOG:
+            steps = self._take, self._compute, self._judge
+            with closing(in_batches(*steps, ready, at_once=self.inspector.at_once)) as arrivals:
+                yield from zip(ready, arrivals, strict=True)
+            return
+        numbered: dict[str, _Arrival] = {}
+        with closing(in_order(self._claim, ready)) as claimed:
+            for number, (path, arrival) in enumerate(zip(ready, claimed, strict=True)):
+                if arrival is None or arrival.row is not None:
+                    yield path, arrival
+                else:
+                    numbered[str(number)] = arrival  # two folders may hold one name
+        photos = [(number, arrival.claimed) for number, arrival in numbered.items()]
+        for together in self.judging(self.inspector, photos, None):
+            for row, *_ in together:
+                arrival = numbered[row.name]
+                yield arrival.path, self._with_verdict(arrival, replace(row, name=arrival.name))
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         for path, problem in walk(self.folder, passed_over=lambda name: is_clutter(name) and name != CLAIMED):
@@ -154,6 +177,14 @@ class Watch:
 
     def _take(self, path: str) -> _Arrival | None:
         """The photo with its record, else read for inspection; None when it must wait or is gone."""
+        arrival = self._claim(path)
+        if arrival is None or arrival.row is not None:
+            return arrival
+        inspection = prepare(self.inspector, arrival.name, arrival.claimed, file=arrival.file, keep=False)
+        return arrival._replace(inspection=inspection)
+
+    def _claim(self, path: str) -> _Arrival | None:
+        """The photo with its record if it has one; None when it must wait or is gone."""
         file_state = self._seen[path]
         name = name_of(path)
         file = ""
@@ -179,8 +210,7 @@ class Watch:
         if (known := self.record.find(key)) is not None:
             self._claims[claimed] = True
             return _Arrival(path, claimed, name, file, key, known)
-        inspection = prepare(self.inspector, name, claimed, file=file, keep=False)
-        return _Arrival(path, claimed, name, file, key, None, inspection)
+        return _Arrival(path, claimed, name, file, key, None)
 
     def _compute(self, arrivals: list[_Arrival | None]) -> list[_Arrival | None]:
         inspections = [arrival and arrival.inspection for arrival in arrivals]
@@ -191,7 +221,10 @@ class Watch:
         """The photo with its verdict; None when it must wait."""
         if arrival is None or arrival.inspection is None:
             return arrival
-        row = finish(self.inspector, arrival.inspection).row
+        return self._with_verdict(arrival, finish(self.inspector, arrival.inspection).row)
+
+    def _with_verdict(self, arrival: _Arrival, row: Inspection) -> _Arrival | None:
+        """The photo with this verdict; None when it must wait."""
         row = row.in_strict_mode() if self.strict else row
         file_state = self._seen[arrival.path]
         if row.verdict == NOT_JUDGED and time.monotonic() - file_state.since < self.give_up_seconds:

@@ -26,6 +26,7 @@ from inspect_core.sharding.network_client import NetworkAddress, ServedRecipe
 from inspect_core.sharding.network_server import NetworkServer
 from inspect_core.sharding.processes import Processes
 from inspect_core.sharding.shard_runner import ATTEMPTS, results
+from inspect_core.sharding.worker_selection import workers, worthwhile_processes
 from inspect_core.verdict import NOT_JUDGED, NOT_LOCATED
 
 if TYPE_CHECKING:
@@ -108,6 +109,16 @@ def judging_on(executor: Executor | None, inspector: Inspector, path: Path) -> G
         recipe: Any = inspector  # a `recipe.LoadedRecipe`, as it takes batches
         with closing(NetworkServer(recipe)) as server:
             yield WorkerBatchInspector(executor, SentFacts(server.address, recipe.recipe.facts))
+
+
+@contextmanager
+def for_a_backlog(inspector: Inspector, path: Path) -> Generator["WorkerBatchInspector | None"]:
+    """Who judges many photos at once beside a watch: processes of this machine, which are started when they are first
+    needed, None where they would not be worth it; path: as of `judging_on`.
+    """
+    processes = worthwhile_processes()
+    with workers(processes if processes > 1 else None) as executor, judging_on(executor, inspector, path) as judging:
+        yield judging
 
 
 def opening_of(inspector: Inspector, path: Path) -> Opening:

@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspect_core.audit.log import AuditLog
+from inspect_core.line import watch
+from inspect_core.line.audit_record import AuditRecord
 from inspect_core.line.batch import Outputs, photos_of, run
 from inspect_core.line.map_folder import MapFolder
 from inspect_core.recipe import LoadedRecipe
@@ -129,6 +132,31 @@ def test_product_check_and_verdicts_equal_one_process(plain, pool, product, tmp_
         verdicts[name] = [asdict(row) | {"time": "", "milliseconds": 0} for row in rows], maps
     assert verdicts["plain"] == verdicts["workers"]
     assert verdicts["plain"][0][-1]["verdict"] == "not judged"
+
+
+def test_a_backlog_is_watched_by_workers_with_the_same_rows(plain, pool, product, tmp_path, monkeypatch):
+    """Photos of one name in two folders among them, and one that is no photo."""
+    monkeypatch.setattr(watch, "BACKLOG", 3)
+    recipe = save(plain.recipe(), tmp_path / "recipe")
+    inspector = LoadedRecipe(recipe, plain.extractor.backbone)
+    workers = WorkerBatchInspector(pool, opening_of(inspector, tmp_path / "recipe"))
+    by_way = {}
+    for name, judging in (("plain", None), ("workers", workers)):
+        (tmp_path / name / "in").mkdir(parents=True)
+        shutil.copytree(product / "test", tmp_path / name / "in/one")
+        shutil.copytree(product / "test", tmp_path / name / "in/two")
+        (tmp_path / name / "in/torn.png").write_bytes(b"no photo")
+        settings = {"settle_seconds": 0.0, "give_up_seconds": 0.0, "judging": judging}
+        with AuditLog.open() as log, watch.watching(tmp_path / name / "in", tmp_path / name / "out"):
+            record = AuditRecord(log, inspector, name)
+            rows = []
+            watcher = watch.Watch(inspector, tmp_path / name / "in", tmp_path / name / "out", record, **settings)
+            moved = watcher.poll(rows.append)
+        files = sorted(path.relative_to(tmp_path / name).as_posix() for path in (tmp_path / name).rglob("*.*"))
+        by_way[name] = moved, sorted((row.name, row.verdict, row.score, row.digest) for row in rows), files
+        assert not [*(tmp_path / name / "in").rglob("*.*")]
+    assert by_way["plain"] == by_way["workers"]
+    assert by_way["plain"][0] == 2 * len([*(product / "test").rglob("*.*")]) + 1
 
 
 @pytest.mark.parametrize("keeping", [1, 2, 8])

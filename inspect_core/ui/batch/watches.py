@@ -17,6 +17,7 @@ from inspect_core.line.watch_session import POLL_SECONDS, WatchSession, recorded
 from inspect_core.recipe import Recipe
 from inspect_core.runtime import workspace
 from inspect_core.runtime.jobs import Job
+from inspect_core.sharding.inspection_tasks import for_a_backlog
 from inspect_core.ui import saved_recipes, shell, watch_store
 from inspect_core.ui.inspected_photos import inspector_of
 from inspect_core.ui.watch_store import InterruptedWatch, WatchRequest
@@ -76,16 +77,17 @@ def _begin(request: WatchRequest, *, resumed: bool = False) -> None:
                 raise ValueError(f"{file} now contains a different recipe; start the watch again")
             record = AuditRecord(log, inspector, user)
             require_challenge(record)
-            watch = Watch(inspector, folder, out, record, trial=request.trial)
-            shift = WatchSession(watch, DriftMonitor(record), lambda facts, alarms: job.report(0.0))
-            shift.continue_from(datetime.fromtimestamp(request.began, UTC))
-            watched.shift = shift
-            with recorded_watch(watch, record, resumed=resumed):
-                while True:
-                    job.report(0.0, "paused" if shift.paused else in_words(shift))
-                    shift.poll_folder()
-                    is_alive()
-                    time.sleep(POLL_SECONDS)
+            with for_a_backlog(inspector, workspace.recipes_folder() / file) as judging:
+                watch = Watch(inspector, folder, out, record, trial=request.trial, judging=judging)
+                shift = WatchSession(watch, DriftMonitor(record), lambda facts, alarms: job.report(0.0))
+                shift.continue_from(datetime.fromtimestamp(request.began, UTC))
+                watched.shift = shift
+                with recorded_watch(watch, record, resumed=resumed):
+                    while True:
+                        job.report(0.0, "paused" if shift.paused else in_words(shift))
+                        shift.poll_folder()
+                        is_alive()
+                        time.sleep(POLL_SECONDS)
 
     title = f"Watching {folder.name} for {request.product}"
     watched.job = shell.jobs().run_unqueued(title, work, owner=user, subject=(WATCH, str(folder)))
