@@ -107,7 +107,7 @@ def _ask_meanings(unclear: UnclearLabels, key: str, chosen_key: str) -> None:
     meanings: dict[str, str | None] = {}
     for number, word in enumerate(unclear.words[:MOST_WORDS]):
         photos, meaning = st.columns([2, 5], vertical_alignment="center")
-        alt = shell.escape(f"The first photos of {word.text}")
+        alt = f"The first photos of {word.text}"
         photos.image(_strip(str(unclear.root), word.photos[:BESIDE], BESIDE), alt=alt)
         with meaning:
             meanings[word.text] = _ask_meaning(word, f"{key}-word-{number}")

@@ -13,9 +13,7 @@ import streamlit as st
 
 from inspect_core.datasets.listing import walk
 from inspect_core.datasets.lists_above import lists_above
-from inspect_core.datasets.manifests.formats import suffixes
 from inspect_core.datasets.photo_tree import MAX_FILES, is_within, resolve_allowed_path, top_folder
-from inspect_core.datasets.verdict_words import LABEL_WORDS, words_of
 from inspect_core.images.photo_reader import EXTENSIONS
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
@@ -24,9 +22,6 @@ from inspect_core.workbench import uploads
 
 TYPES = sorted(extension.lstrip(".") for extension in EXTENSIONS)
 """Endings of photos, as an upload takes them."""
-_TELLING = suffixes().union(*(words_of(LABEL_WORDS["silent_files"][use]) for use in ("tables", "texts")))
-LABEL_TYPES = sorted(suffix.lstrip(".") for suffix in _TELLING)
-"""Endings of files that may say what photos show, which an upload must not leave behind."""
 SAMPLE, FOLDER, UPLOAD = "Sample", "Folder on this computer", "Upload"
 
 
@@ -69,10 +64,10 @@ def choose_upload(*, page: str = "") -> PhotoSource | None:
     at, before = f"{page}upload_folder", f"{page}uploaded"
     words = "When off, choose photos or one zip."
     whole = st.toggle("Upload a folder", key=at, **shell.STAYS, help=words)
-    label = "Photo folder" if whole else "Photos or one zip"
-    types = [*TYPES, *LABEL_TYPES] if whole else [*TYPES, *LABEL_TYPES, "zip"]
+    label = "Photo folder" if whole else "Photos, with the files that say what they show, or one zip"
+    # Of any kind: a table of labels must not be left behind, and what cannot be used is named with the reason.
     files = st.file_uploader(
-        label, types, accept_multiple_files="directory" if whole else True,
+        label, accept_multiple_files="directory" if whole else True,
         key=f"{page}folder_upload" if whole else f"{page}files_upload",
         on_change=st.session_state.pop, args=(before, None),
     )  # fmt: skip

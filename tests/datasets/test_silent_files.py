@@ -6,7 +6,6 @@ from PIL import Image
 
 from inspect_core.datasets.folders import labels_at, scan
 from inspect_core.datasets.photo_labels import UnclearLabels, reading_of
-from inspect_core.ui.photo_source import LABEL_TYPES
 
 
 @pytest.fixture
@@ -46,10 +45,6 @@ def test_a_file_that_may_hold_labels_is_asked_about(photos, name):
     assert [reading.key for reading in error.value.readings] == ["none"]
     assert len(scan(folder, labels="none").good) == len(NAMES)
     assert labels_at([folder]) == {}, "where nothing is taught, nothing is asked"
-
-
-def test_an_upload_takes_along_what_is_asked_about():
-    assert {name.rpartition(".")[2] for name in TELLING} <= set(LABEL_TYPES)
 
 
 def test_files_named_like_photos_are_asked_about(photos):

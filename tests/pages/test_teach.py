@@ -109,6 +109,14 @@ def test_a_folder_is_taught_and_lies_in_hand(on_product):
     assert open_product.product_check is not None
 
 
+def test_an_upload_leaves_no_file_behind_unsaid(open_app, no_first_start, product):
+    """A table of labels of any kind comes along and is asked about; what cannot be used is named."""
+    photos = [(path.name, path.read_bytes()) for path in sorted((product / "train/good").iterdir())[:6]]
+    app = upload(open_app(PAGE), *photos, ("results.accdb", b"Standard ACE DB"), ("note.pdf", b"%PDF-1.7"))
+    assert "results.accdb" in words(app)
+    assert list(app.file_uploader(key="files_upload").proto.type) == [], "the browser offers every file"
+
+
 def test_a_damaged_photo_is_listed_and_the_others_can_be_taught(open_app, no_first_start, product, allowed):
     folder = allowed / "with_damage"
     shutil.copytree(product, folder)

@@ -178,7 +178,7 @@ def _choose(recipe: Recipe, candidates: list[Candidate], key: str) -> list[tuple
             candidate, (digest, picture), (words, is_chosen) = candidates[number], scanned[number], described[number]
             with column:
                 if picture:
-                    st.image(picture, width=PICTURE, alt=shell.escape(candidate.name))
+                    st.image(picture, width=PICTURE, alt=candidate.name)
                 label = shell.escape(candidate.name.rsplit("/", 1)[-1])
                 widget_key = f"learn-{key}-{candidate.path}"
                 st.checkbox(label, value=is_chosen, disabled=not digest, key=widget_key)

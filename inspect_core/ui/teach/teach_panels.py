@@ -123,7 +123,7 @@ def show_scan(source: PhotoSource, key: str) -> Dataset | None:
         words, strip, button = st.columns([3, 6, 1], vertical_alignment="center")
         words.markdown(f"**{shell.escape(subject)}** {row.count:d}")
         words.caption(shell.escape(row.remark))
-        strip.image(sheet, alt=shell.escape(f"Photos spread over all: {subject}"))
+        strip.image(sheet, alt=f"Photos spread over all: {subject}")
         label = f"All photos: {subject}"
         if button.button("All", key=f"all-photos-{number}", help=shell.escape(label), type="tertiary"):
             _show_all(subject, groups[number], key)
@@ -157,7 +157,7 @@ def _show_all(subject: str, photos: Sequence[PhotoFile], key: str) -> None:
     """All photos of a kind as a grid, in pages; key: of the files."""
     shown = shell.paginate(photos, IN_GRID, f"all-{key}-{subject}")
     st.caption(shell.escape(f"{subject}: {shown[0].name} to {shown[-1].name}"))
-    st.image(_grid(shown, key, shown[0].name), alt=shell.escape(f"{len(shown)} photos: {subject}"))
+    st.image(_grid(shown, key, shown[0].name), alt=f"{len(shown)} photos: {subject}")
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading the photos…")
