@@ -32,9 +32,6 @@ METRIC_HELP = {
     ),
 }
 THRESHOLDS = (COLLAPSED, 1e-3, 1e-2, 1e-1)
-CURVE_WIDTH = 460
-SPECTRUM_WIDTH = 540
-PLACES_WIDTH = 380
 FIT_SECONDS = 3.0  # of one value of γ, M or σ, measured on two cores
 PHOTO_SECONDS = 0.06
 
@@ -125,8 +122,7 @@ def _local_variance(product: TaughtProduct, local: LocalSpectrum, k: int) -> Non
         f"**{np.median(counts):.0f}** directions"
         + (f"; so few photos can show at most {local.possible}." if local.possible < width else ".")
     )
-    row = st.container(horizontal=True, gap="medium")
-    left, right = row.container(width=SPECTRUM_WIDTH), row.container(width=PLACES_WIDTH)
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown("**Spectrum over all locations**")
         level = (f"ridge {local.ridge:g}", local.ridge)
@@ -189,13 +185,13 @@ def _curves(product: TaughtProduct, name: str, value: float, readings: list[Sens
     suggested = view.start if view is not None else None
     facts: dict[str, Any] = {"parameter": label, "in_force": value, "suggested": suggested, "notes": notes}
     has_defects = any(math.isfinite(y) for ys in lines.values() for y in ys)
-    row = st.container(horizontal=True, gap="medium")
+    left, right = st.columns(2, gap="medium")
     if has_defects:
-        with row.container(width=CURVE_WIDTH):
+        with left:
             st.markdown("**Good versus defect**", help=" ".join(METRIC_HELP.values()))
             figure = explore_plots.curves(values, lines, charts.current_theme(), title="fraction", **facts)
             charts.show(figure, key="figures_curve", alt=f"Image AUROC, AUPRO and good parts rejected against {label}.")
-    with row.container(width=CURVE_WIDTH):
+    with right if has_defects else left:
         st.markdown(
             "**Good parts alone**",
             help="How far the highest good score lies above the median good score, as a multiple of the median. The "

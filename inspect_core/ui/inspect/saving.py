@@ -22,6 +22,8 @@ def save_recipe(product: TaughtProduct) -> None:
         name = st.text_input("Name", value=product.product, max_chars=60, key=f"recipe_name-{state}")
         placeholder = "e.g. first release, new lamp"
         reason = st.text_input("Reason", max_chars=200, key=f"recipe_reason-{state}", placeholder=placeholder)
+        if product.limits is not None:
+            st.markdown(shell.escape(product.evidence().sentence(product.limits)))
         st.caption(shell.escape(_what_is_saved(product)))
         for warning in product.warnings:
             st.warning(shell.escape(warning), icon=":material/warning:")
