@@ -234,7 +234,7 @@ class Stage {
       look.opacity = opacity.value / 100;
       if (this.judged) this.drawMarks();
     });
-    for (const more of find(".tools").querySelectorAll(".more-looks")) {
+    for (const more of find(".view").querySelectorAll(".more-looks")) {
       find(".bench").addEventListener("pointerdown", (event) => {
         if (!more.contains(event.target)) more.open = false;
       });
