@@ -133,9 +133,9 @@ def _as_time(value: Cell) -> Cell | datetime:
     """A text of ISO 8601 as the time in UTC that Excel can sort and count with; anything else as it is."""
     try:
         moment = datetime.fromisoformat(str(value))
-    except ValueError:
+        return (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
+    except (ValueError, OverflowError):  # no time, or one beyond the first or the last year
         return value
-    return (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
 
 
 def _cell(sheet: Any, value: Cell | datetime, *, is_head: bool) -> Any:

@@ -7,9 +7,11 @@ import streamlit as st
 
 from inspect_core.datasets.dataset import GOOD, ScanError
 from inspect_core.datasets.meanings import meanings_in, reading_of, sentence_of
-from inspect_core.datasets.photo_labels import MOST_WORDS, OpenWord, Reading, UnclearLabels
+from inspect_core.datasets.photo_labels import MOST_WORDS, NONE, OpenWord, Reading, UnclearLabels
 from inspect_core.datasets.photo_tree import PhotoTree
 from inspect_core.datasets.verdict_words import EXCLUDED, TEST_ONLY
+from inspect_core.line.batch import photos_of
+from inspect_core.line.confusion import truths_of
 from inspect_core.runtime import workspace
 from inspect_core.runtime.wording import pluralise
 from inspect_core.ui import contact_sheet, shell
@@ -53,14 +55,13 @@ def _unclear(path: str, key: str, to_teach: bool) -> UnclearLabels | None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def labels_of(path: str, key: str, reading: str | None) -> dict[str, str]:
-    """The label of every photo at a path, by its path below it, read by `reading`; key: of the files.
-
-    Raises as `PhotoTree.open` and `read_labels` do.
+def truths_at(path: str, key: str, reading: str | None) -> dict[str, str]:
+    """By the name of every photo that a batch would inspect at a path: "good", the defect type, "" where nothing says
+    it. key: of the files; reading: of the labels. Raises as `batch.photos_of` and `confusion.truths_of` do.
     """
-    tree = PhotoTree.open(path, stays=True, roots=workspace.readable_roots())
-    labels = tree.read_labels(reading, to_teach=False)
-    return {str(photo): GOOD if place.label == GOOD else str(place.label) for photo, place in labels.images.items()}
+    photos = photos_of([Path(path)], workspace.readable_roots())
+    truths, _ = truths_of(photos, [Path(path)], reading)
+    return {name: truths.get(name, GOOD if reading == NONE else "") for name, _ in photos}
 
 
 def _ask(unclear: UnclearLabels, key: str) -> str | None:

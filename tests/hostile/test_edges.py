@@ -236,10 +236,20 @@ def test_a_workbook_holds_texts_and_replaces_only_its_own(tmp_path):
     assert formula == [("=1+1, ü;x", "s"), (1.5, "n")], "a text is no formula, a number no text"
     assert large == [("large", "s"), (str(10**400), "s")]
     assert sheet.column_dimensions["A"].width > len("=1+1, ü;x"), "nothing is cut"
-    times = [("Time", "name"), ("2026-11-30T19:00:00+01:00", "2026-11-30T19:00"), ("yesterday", "b")]
+    times = [
+        ("Time", "name"),
+        ("2026-11-30T19:00:00+01:00", "2026-11-30T19:00"),
+        ("yesterday", "b"),
+        ("0001-01-01T00:00+14:00", "c"),
+    ]
     (tmp_path / "t.xlsx").write_bytes(table_bytes(times, XLSX))
     rows = [[cell.value for cell in row] for row in openpyxl.load_workbook(tmp_path / "t.xlsx")["Table"].rows]
-    assert rows == [["Time", "name"], [datetime(2026, 11, 30, 18), "2026-11-30T19:00"], ["yesterday", "b"]]
+    assert rows == [
+        ["Time", "name"],
+        [datetime(2026, 11, 30, 18), "2026-11-30T19:00"],
+        ["yesterday", "b"],
+        ["0001-01-01T00:00+14:00", "c"],
+    ]
     with zipfile.ZipFile(tmp_path / "other.xlsx", "w") as archive:
         archive.writestr("docProps/core.xml", "<dc:creator>Somebody</dc:creator>")
     with pytest.raises(OutputPathError, match="not a workbook written by Loupe"):

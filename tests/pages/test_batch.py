@@ -110,7 +110,7 @@ def test_a_folder_is_judged_and_shown(batch, workspace, photos, workers_asked_fo
     assert batch_store.all_runs() == []
 
     app.text_input(key="batch_folder").set_value(str(photos)).run()
-    assert "11 photos" in words(app), "found before it starts"
+    assert "**11 photos**: 11 without a label" in words(app), "found before it starts"
     app.number_input(key="batch_workers").set_value(3).run()
     finish(press(app, "batch_start"))
     assert [metric.value for metric in app.metric] == ["7", "2", "1", "1"]

@@ -58,6 +58,19 @@ def test_parts_are_taken_from_a_folder(open_app, recipe, workspace, tmp_path, mo
     assert [part.name for part in msa_study.load("MSA-study").parts] == ["part_1", "part_2", "part_7"]
 
 
+def test_parts_of_which_nothing_is_known_are_not_taken(open_app, recipe, workspace, tmp_path, monkeypatch):
+    """Two series are neither good nor defective until somebody says so."""
+    monkeypatch.setenv("LOUPE_ROOTS", str(tmp_path))
+    save(replace(recipe, product="tile"), workspace / "recipes/tile.zip")
+    for name in ("Serie A/1.png", "Serie B/2.png"):
+        (path := tmp_path / "tray" / name).parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(photo(100))
+    app = open_app(PAGE)
+    app.text_input(key="measurement_folder").set_value(str(tmp_path / "tray")).run()
+    assert "Nothing says whether 2 of its 2 photos show good parts." in words(app)
+    assert app.button(key="measurement_take").disabled
+
+
 def test_a_study_is_set_up_led_through_and_reported(begun, tmp_path):
     app, stem = begun, "MSA-study"
     for trial in (1, 2):

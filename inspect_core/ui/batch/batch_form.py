@@ -47,9 +47,8 @@ def _start_or_choose(path: Path, recipe: Recipe, source: PhotoSource | None, *, 
     if source is not None:
         key = fingerprint(source.path)
         labels = label_question.choose(source.path, key, to_teach=False)
-        if labels.is_clear:
-            _show_found(source, key, labels.reading)
-        else:
+        _show_found(source, key, labels.reading)
+        if not labels.is_clear:
             st.caption("You can start without: verdicts are then not compared with labels.")
     words = "The table, the report and images of the worst parts are always saved."
     label = "Also save for each photo"
@@ -75,11 +74,12 @@ def _start_or_choose(path: Path, recipe: Recipe, source: PhotoSource | None, *, 
 
 def _show_found(source: PhotoSource, key: str, reading: str | None) -> None:
     """How many photos there are, and what is known of them; nothing where that is an error, which the start shows."""
-    with contextlib.suppress(ScanError, OSError):
-        labels = list(label_question.labels_of(str(source.path), key, reading).values())
-        good = labels.count(GOOD)
-        known = f": {good} good, {len(labels) - good} defective" if good < len(labels) else ""
-        st.markdown(f"**{shell.escape(pluralise(len(labels), 'photo'))}**{shell.escape(known)}")
+    with contextlib.suppress(ScanError, ValueError, OSError):
+        truths = list(label_question.truths_at(str(source.path), key, reading).values())
+        good, unknown = truths.count(GOOD), truths.count("")
+        counts = {"good": good, "defective": len(truths) - good - unknown, "without a label": unknown}
+        known = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
+        st.markdown(f"**{shell.escape(pluralise(len(truths), 'photo'))}**: {shell.escape(known)}")
 
 
 def choose_recipe(saved: list[Path], mode: str) -> tuple[Path, Recipe | None, bool]:

@@ -91,10 +91,12 @@ def _offer_folder() -> None:
     labels = label_question.choose(folder, key, to_teach=False)
     if not labels.is_clear:
         return
-    with shell.errors_shown(ScanError, OSError):
-        by_photo = label_question.labels_of(str(folder), key, labels.reading)
-        truths = {photo: "good" if label == GOOD else "defective" for photo, label in by_photo.items()}
-        lines = {PurePosixPath(photo).stem: truth for photo, truth in truths.items()}
+    with shell.errors_shown(ScanError, ValueError, OSError):
+        truths = label_question.truths_at(str(folder), key, labels.reading)
+        known = {photo: truth for photo, truth in truths.items() if truth}
+        lines = {PurePosixPath(name).stem: "good" if truth == GOOD else "defective" for name, truth in known.items()}
+        if unknown := len(truths) - len(known):
+            st.caption(f"Nothing says whether {unknown:d} of its {len(truths):d} photos show good parts.")
         text = "\n".join(f"{name}, {truth}" for name, truth in lines.items())
         label = f"Use its {pluralise(len(lines), 'part')}"
         put = partial(st.session_state.__setitem__, "measurement_parts", text)

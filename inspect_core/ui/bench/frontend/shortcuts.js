@@ -14,7 +14,7 @@ class Shortcuts {
   onKey(event) {
     const field = event.composedPath()[0];
     const isTyping = field.matches?.("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]");
-    const act = this.acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const act = this.acts[event.key?.toLowerCase()]; // a browser that fills in a field sends no key
     if (!act || isTyping || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (document.querySelector('[role="dialog"]')) return;
     event.preventDefault();
