@@ -22,6 +22,7 @@ from torch import Tensor
 from benchmarks.studies.common import line, panels, run
 from inspect_core.datasets.folders import scan
 from inspect_core.detectors import baselines, cop_corp, mahalanobis, quadrics
+from inspect_core.detectors.nearest_patch import spread_out
 from inspect_core.features.backbones import load
 from inspect_core.features.extraction import FeatureExtractor
 from inspect_core.features.patch_join import PatchFeatureSpec
@@ -86,7 +87,7 @@ def _errors(learned: Tensor, test: Tensor, seed: int) -> dict[str, Tensor]:
     patches = learned.reshape(-1, d)[drawn]
     corp = cop_corp.fit_corp(patches, gamma=2.0, M=1024, explained_variance=0.95, seed=seed)
     surface = quadrics.fit_algebraic_hs(patches, m=COMPONENTS // 2, components=COMPONENTS)
-    bank = baselines.fit_nearest_neighbour(patches[baselines.spread_out(patches, BANK)])
+    bank = baselines.fit_nearest_neighbour(patches[spread_out(patches, BANK)])
     return _located(learned, test, seed, k=K) | {
         title: torch.stack([model.score(photo.reshape(-1, d)).reshape(GRID) for photo in test])
         for title, model in (("CoRP", corp), ("quadrics", surface), ("nearest neighbour", bank))

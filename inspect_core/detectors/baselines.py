@@ -1,10 +1,8 @@
 """Baselines that every other detector is compared with: PCA error, nearest neighbour, Parzen window, one-class SVM."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
 
 import numpy as np
 import torch
@@ -16,12 +14,8 @@ from inspect_core.detectors.cop_corp.feature_maps import cosine, identity_map, p
 from inspect_core.detectors.cop_corp.residual import KernelPCAMap
 from inspect_core.detectors.kernels import squared_distances
 from inspect_core.detectors.patch_rows import score_rows
-from inspect_core.runtime.json_record import one_of, whole
-from inspect_core.runtime.stored import Stored, floats
+from inspect_core.runtime.stored import Stored
 
-SKETCH = 24
-BLOCK = 256
-"""Rows taken before whose distances to all others are computed at once."""
 _WIDTH_CURE = "give a kernel width above 0, in units of the features, such as that of suggest_sigma"
 
 
@@ -32,9 +26,9 @@ class NearestNeighbour(Stored):
     bank: (n, d) training samples, divided by their length when `unit`. Memory and time per sample grow with n.
     """
 
-    bank: Annotated[Tensor, floats("n k")]
-    k: Annotated[int, whole(1)]
-    unit: Annotated[bool, one_of(False)]  # of a recipe, whose features are compared as they are
+    bank: Tensor
+    k: int
+    unit: bool
 
     def __post_init__(self) -> None:
         if self.k != int(self.k) or not 1 <= self.k <= len(self.bank):
@@ -53,7 +47,7 @@ class NearestNeighbour(Stored):
 
     def _distances(self, block: Tensor) -> Tensor:
         nearness = torch.addmm(self._half_squares, block - self._centre, self._centred.T)
-        nearest = _largest(nearness)[:, None] if self.k == 1 else nearness.topk(self.k, dim=1).indices
+        nearest = nearness.topk(self.k, dim=1).indices
         return torch.stack([(block - self.bank[column]).norm(dim=-1) for column in nearest.T]).amax(0)
 
     @cached_property
@@ -129,33 +123,6 @@ def fit_nearest_neighbour(x: Tensor | np.ndarray, *, k: int = 1) -> NearestNeigh
     return NearestNeighbour(_bank(x), k, unit=False)
 
 
-def spread_out(x: Tensor, count: int, begun: Sequence[int] = ()) -> list[int]:
-    """Positions of `count` rows of x (n, d) that leave no row far away, the most typical first; all when n <= count.
-
-    Greedy k-centre selection, as PatchCore makes its bank: always the row that is farthest from those taken, by the
-    distance in at most SKETCH principal components of x. begun: positions taken before, up to `count`, to which others
-    are added. Raises ValueError for non-finite rows. Source: Sener & Savarese 2018; Roth et al. 2022.
-    """
-    x = as_features(x, name="x")
-    if len(x) <= count:
-        return list(range(len(x)))
-    centred = x - x.mean(0)
-    _, axes = torch.linalg.eigh((centred.T @ centred).double())
-    # A row for each component, and NumPy: torch takes three times as long for products with so few components.
-    sketch = np.ascontiguousarray((centred @ axes[:, -SKETCH:].to(x.dtype)).float().cpu().numpy().T)
-    squares = np.square(sketch).sum(0)
-    chosen = list(begun) or [int(squares.argmin())]
-    apart = np.full_like(squares, np.inf)
-    for first in range(0, len(chosen), BLOCK):
-        block = np.array(chosen[first : first + BLOCK])
-        np.minimum(apart, (squares[block, None] - 2 * (sketch[:, block].T @ sketch)).min(0) + squares, out=apart)
-    while len(chosen) < count:
-        newest = int(apart.argmax())
-        chosen.append(newest)
-        np.minimum(apart, squares - 2 * (sketch[:, newest] @ sketch) + squares[newest], out=apart)
-    return chosen
-
-
 def fit_nearest_neighbour_unit(x: Tensor | np.ndarray) -> NearestNeighbour:
     """As `fit_nearest_neighbour`, on features divided by their length; scores 0 to 2. Source: Sun et al. 2022."""
     return NearestNeighbour(cosine(_bank(x)), 1, unit=True)
@@ -195,11 +162,6 @@ def _rows(x: Tensor | np.ndarray, dtype: torch.dtype) -> Tensor:
     x = as_features(x, name="x", dtype=dtype)
     require_samples(x, name="x")
     return x.reshape(-1, x.shape[-1])
-
-
-def _largest(values: Tensor) -> Tensor:
-    """(n,) column of the largest value of each row, (n, m). On a CPU by NumPy, in a quarter of torch's time."""
-    return torch.from_numpy(values.numpy().argmax(1)) if values.device.type == "cpu" else values.argmax(1)
 
 
 def _bank(x: Tensor | np.ndarray) -> Tensor:

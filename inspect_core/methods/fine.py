@@ -8,14 +8,13 @@ class FinePatchMethod(NearestPatchMethod):
     use_case = "For defects no larger than a patch: as Nearest patch, without averaging a patch with its neighbours."
     reference = "Nearest patch (PatchCore, Roth et al. 2022) without averaging 3 x 3 neighbours"
     published_words = (
-        "Layers 2 and 3 and the grid are PatchCore's, which averages 3 × 3 neighbours; the bank of 2,000 patches and "
-        "scores without reweighting are Loupe's."
+        "Layers 2 and 3 and the grid are PatchCore's, which averages 3 × 3 neighbours; the bank of 6,000 patches, the "
+        "sketch by which it is searched and scores without reweighting are Loupe's."
     )
     rank = 11
     pool = 1
     ensemble_rank = 8
-    comparison_detectors = ("fine", "corp+nearest+fine")
-    candidates = ()
+    candidates = ("fine", "corp+nearest+fine")
 
 
 METHOD = FinePatchMethod()

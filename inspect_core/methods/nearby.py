@@ -54,7 +54,7 @@ class NearbyPatchMethod(Method):
     published = PUBLISHED | {"taps": ("layer2", "layer3"), "grid": (32, 32)}
     has_one_scale = True
     ensemble_rank = 6
-    candidates = ("nearby", "mahalanobis+nearby", "mahalanobis+corp+nearest+nearby")
+    candidates = ("nearby", "mahalanobis+nearby")
 
     def begin(self, patches: Patches, columns: Tensor | None, seed: int, parameters: Parameters) -> KeptPhotos:
         return KeptPhotos(patches.photos, _photos(patches.grid[0] * patches.grid[1]), patches.grid)

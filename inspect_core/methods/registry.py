@@ -117,15 +117,13 @@ LEARNED_FROM_DEFECTS = next(name for name in METHODS if name not in FITTED)
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
 FIXED = f"{DEFAULT_METHOD}{JOIN}nearby{JOIN}shade"
-LOOSE = f"{DEFAULT_METHOD}{JOIN}corp{JOIN}nearest{JOIN}shade"
+LOOSE = f"corp{JOIN}nearest{JOIN}fine{JOIN}shade"
 ANYWHERE = "corp"
 """Preferred for parts that show much the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).
 """
 IN_TILES = (DEFAULT_METHOD, "nearest", ANYWHERE)
 """The detectors of large photos in tiles, from fixed places to none in common; two together take too much memory."""
-TURNED, OF_TURNED = f"corp{JOIN}nearest{JOIN}fine", {"patches": 6000}
-"""The detector of parts that lie at any angle, which no place tells; parameters of its fit: banks have more to hold."""
 _DECLARED = [detector for name in dict.fromkeys((*_JOINED, *METHODS)) for detector in METHODS[name].candidates]
 CANDIDATES = tuple(dict.fromkeys((FIXED, LOOSE, *sorted(_DECLARED, key=lambda detector: detector.count(JOIN)))))
 """For a new folder."""

@@ -35,7 +35,7 @@ from inspect_core.whole_part.defect_types import DefectTypes
 from inspect_core.whole_part.known_cases import KnownCases
 from inspect_core.whole_part.product_check import ProductCheck
 
-SCHEMA = 4
+SCHEMA = 5
 """Of recipe.json, the only one that is read; docs/ARCHITECTURE.md says how it may change."""
 FILE = "recipe.json"
 RESIZE_RULE = "squash, Pillow BILINEAR"

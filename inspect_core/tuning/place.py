@@ -73,5 +73,4 @@ def in_words(place: float | None, *, tiled: bool = False) -> str:
     share = f"(location explains {100 * max(place, 0):.0f}% of patch appearance)"
     if place >= PLACED:
         return f"Your parts are in much the same position in all photos {share}. "
-    near = "" if place <= SCATTERED or tiled else ", and near their own as well"
-    return f"Your parts vary in position {share}, so patches are compared regardless of location{near}. "
+    return f"Your parts vary in position {share}, so patches are compared regardless of location. "

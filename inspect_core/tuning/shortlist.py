@@ -2,9 +2,8 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from inspect_core.methods.method import WIDEST, Parameters, Workload
+from inspect_core.methods.method import WIDEST, Workload
 from inspect_core.methods.registry import (
     ANYWHERE,
     CANDIDATES,
@@ -13,7 +12,6 @@ from inspect_core.methods.registry import (
     METHODS,
     known_parameters,
     methods_of,
-    parameters_of,
     title_of,
 )
 from inspect_core.study.teaching_config import TeachingConfig
@@ -55,12 +53,8 @@ class Shortlist:
         return f"Excluded (more than {self.budget:.0f} ms per photo): {slow}."
 
 
-def forecast_ms(detector: str, grid: tuple[int, int], parameters: Parameters = MappingProxyType({})) -> float:
-    """Milliseconds on two cores that the detector's methods are expected to take to score one more photo.
-
-    parameters: of the fit, where they are not the defaults.
-    """
+def forecast_ms(detector: str, grid: tuple[int, int]) -> float:
+    """Milliseconds on two cores that the detector's methods are expected to take to score one more photo."""
     single, two = (Workload(0, shown, grid[0] * grid[1], WIDEST) for shown in (1, 2))
-    methods = methods_of(detector)
-    rows = [(METHODS[name], values) for name, values in zip(methods, parameters_of(methods, parameters), strict=True)]
-    return 1000 * sum(row.costs(two, values).seconds - row.costs(single, values).seconds for row, values in rows)
+    rows = [METHODS[name] for name in methods_of(detector)]
+    return 1000 * sum(row.costs(two, row.defaults).seconds - row.costs(single, row.defaults).seconds for row in rows)

@@ -4,23 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspect_core.features.store import FeatureStore
-from inspect_core.methods.registry import (
-    DEFAULT_METHOD,
-    IN_TILES,
-    METHODS,
-    OF_TURNED,
-    TURNED,
-    methods_in,
-    methods_of,
-    title_of,
-)
+from inspect_core.methods.registry import DEFAULT_METHOD, IN_TILES, METHODS, methods_in, methods_of, title_of
 from inspect_core.runtime.wording import duration, pluralise
 from inspect_core.study.study import Study
 from inspect_core.study.study_tasks import IN_PROCESS, Workers
 from inspect_core.study.teaching_config import TeachingConfig
 from inspect_core.study.time_estimates import StepTimes
 from inspect_core.tuning.place import in_words, place_of, preferred, preferred_in_tiles
-from inspect_core.tuning.shortlist import Shortlist, forecast_ms
+from inspect_core.tuning.shortlist import Shortlist
 from inspect_core.tuning.synthetic_trial import COMPARISON_DEFECTS
 from inspect_core.whole_part.product_check import OFF
 
@@ -92,10 +83,6 @@ class TeachingPlan:
         elif not order.setters or not shortlist.candidates:
             chosen_by, detectors = ALONE, (DEFAULT_METHOD,)
             reason = f"Too few photos to choose a detector by; {default} needs the fewest."
-        elif _are_turned(order) and forecast_ms(TURNED, order.grid, OF_TURNED) <= order.budget:
-            chosen_by, detectors = ALONE, (TURNED,)
-            order = replace(order, parameters={**OF_TURNED, **order.parameters})
-            reason = f"Detector: {title_of(TURNED)}.\nYour parts lie at any angle. {shortlist.sentence()}".strip()
         elif order.photos.validation:
             chosen_by, detectors = BY_DEFECTS, tuple(shortlist.candidates)
         else:
@@ -151,11 +138,6 @@ class TeachingPlan:
         others = f"Compare tries all others on your photos. {self.shortlist.sentence()}"
         reason = f"Detector: {title_of(detector)}.\n{in_words(place, tiled=tiled)}{others}"
         return study.with_method(detector, *self.order.network(methods_of(detector))), reason.strip()
-
-
-def _are_turned(order: TeachingConfig) -> bool:
-    """Whether copies of its photos are turned."""
-    return order.tolerances is not None and order.tolerances.turn > 0
 
 
 def study_of(

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import OneClassSVM
 
-from inspect_core.detectors import baselines
 from inspect_core.detectors.baselines import (
     NearestNeighbour,
     OneClassMachine,
@@ -179,19 +178,3 @@ def test_parameters_outside_their_range_are_refused():
     for nu in (0.0, 1.0, 1.1):
         with pytest.raises(ValueError, match="nu is"):
             fit_one_class_svm(x, sigma=1.0, nu=nu)
-
-
-def test_spread_out_is_greedy_k_centre_selection():
-    x = np.random.default_rng(3).standard_normal((60, 5))
-    chosen = [int(np.linalg.norm(x - x.mean(0), axis=1).argmin())]
-    while len(chosen) < 12:
-        apart = np.linalg.norm(x[:, None] - x[chosen], axis=2).min(1)
-        chosen.append(int(apart.argmax()))
-    rows = torch.from_numpy(x).float()
-    chosen = baselines.spread_out(rows, 12)
-    bank = rows[chosen]
-    np.testing.assert_array_equal(bank.numpy(), x[chosen].astype(np.float32))
-    assert baselines.spread_out(bank, 12) == list(range(12))
-    assert baselines.spread_out(rows, 12, chosen[:5]) == chosen, "what was begun is gone on with"
-    with pytest.raises(ValueError, match="finite"):
-        baselines.spread_out(torch.full((20, 2), torch.nan), 3)

@@ -187,7 +187,6 @@ def test_every_array_changed_in_its_file(recipes, package, network, method):
         ("kernel_pca", "live_values.q", 99, "live_values.q is 99"),
         ("kernel_pca", "views.0.params.q", 99, "q is 99"),
         ("quadrics", "live_values.m", 4, "live_values.m is 4"),
-        ("nearest", "views.0.params.k", 21, "k is 21; choose"),
         ("mahalanobis", "geometry.grid", [3, 4], "view0.mean"),
         ("cop", "geometry.grid", [4], "geometry.grid"),
         ("cop", "views.0.pool", 2, "views.0.pool"),

@@ -10,11 +10,10 @@ from inspect_core.datasets.folders import scan
 from inspect_core.datasets.splitting import split_to_teach
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES
-from inspect_core.methods.registry import OF_TURNED, TURNED
+from inspect_core.methods.registry import LOOSE
 from inspect_core.runtime.progress import ignore_progress
 from inspect_core.study.teaching_config import NO_ALIGNMENT, TeachingConfig
 from inspect_core.tuning.alignment_training import decide_alignment
-from inspect_core.tuning.shortlist import forecast_ms
 from inspect_core.tuning.teaching_plan import TeachingPlan
 from inspect_core.tuning.turned_copies import ANY_ANGLE, with_turned_copies
 
@@ -59,24 +58,13 @@ def test_nothing_is_turned_without_copies_or_with_few_photos(tmp_path):
         assert with_turned_copies(other, ignore_progress) == other
 
 
-def test_turned_parts_have_a_detector_with_larger_banks(tmp_path, backbone):
+def test_turned_parts_have_the_detector_of_those_that_vary(tmp_path, backbone):
     order = ordered(photographed(tmp_path / "train" / "good", EVERY), product_check="off", align=NO_ALIGNMENT)
     turned = with_turned_copies(order, ignore_progress)
-    with_defects = replace(turned, photos=replace(turned.photos, validation=turned.photos.train[:1]))
-    for other in (turned, with_defects):
-        plan = TeachingPlan.from_order(other, FeatureStore(tmp_path / "store"))
-        assert (plan.study.method, plan.order.parameters) == (TURNED, OF_TURNED)
-        assert "at any angle" in plan.sentence()
-
-
-def test_banks_of_turned_parts_are_in_the_forecast(tmp_path, backbone):
-    """What a photo may take at most holds for the banks that are used, not for those of the defaults."""
-    order = ordered(photographed(tmp_path / "train" / "good", EVERY), product_check="off", align=NO_ALIGNMENT)
-    turned = with_turned_copies(order, ignore_progress)
-    default, used = (forecast_ms(TURNED, turned.grid, values) for values in ({}, OF_TURNED))
-    assert used > 1.5 * default
-    plan = TeachingPlan.from_order(replace(turned, budget=(default + used) / 2), FeatureStore(tmp_path / "store"))
-    assert TURNED not in plan.detectors
+    plan = TeachingPlan.from_order(turned, FeatureStore(tmp_path / "store"))
+    study, reason = plan.chosen_by_place(plan.study.extract())
+    assert study.method == LOOSE
+    assert "regardless of location" in reason
 
 
 def test_what_is_chosen_by_the_user_is_not_turned(tmp_path):

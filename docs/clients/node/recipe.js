@@ -12,7 +12,7 @@ export class Recipe {
     const recipe = new Recipe();
     recipe.document = JSON.parse(new TextDecoder().decode(read("recipe.json")));
     const { schema, alignment, areas, product_check: productCheck, tiles, quality } = recipe.document;
-    if (schema !== 4) throw new Error(`its schema is ${schema}, and this client knows 4; take the client of its time`);
+    if (schema !== 5) throw new Error(`its schema is ${schema}, and this client knows 5; take the client of its time`);
     if (alignment || areas) throw new Error("it has an alignment or areas, which need OpenCV; use the Python runner");
     recipe.productCheck = productCheck?.mode === "off" ? null : productCheck;
     recipe.arrays = recipe.productCheck && arraysOf(read("arrays.safetensors"), "product_check.");
