@@ -1,7 +1,8 @@
 """What joined methods gain on folders, by draw: python -m benchmarks.methods.joins [NAME=FOLDER ...] --store S
 
 Of each folder in MVTec AD layout so many good photos are drawn to learn from and others to judge, groups kept together;
-every detector learns and judges the same. Writes after each draw, so that what is done stays when it is stopped.
+every detector learns and judges the same, with copies as teaching makes them. Writes after each draw, so that what is
+done stays when it is stopped.
 """
 
 from collections.abc import Mapping
@@ -13,12 +14,14 @@ from benchmarks.methods.limits_from_few import case, drawn
 from inspect_core.datasets.folders import scan
 from inspect_core.features.store import FeatureStore
 from inspect_core.methods.registry import FIXED, LOOSE
+from inspect_core.runtime.progress import ignore_progress
+from inspect_core.study.teaching_config import TeachingConfig
+from inspect_core.tuning.turned_copies import with_turned_copies
 
 PHOTOS = 60
 DRAWS = 3
 DETECTORS = (
-    FIXED, LOOSE, "mahalanobis+corp+nearest+nearby+shade", "corp+nearest+shade", "mahalanobis+nearby",
-    "mahalanobis+corp+nearest", "mahalanobis+nearest", "nearby", "nearest", "corp", "mahalanobis",
+    FIXED, LOOSE, "mahalanobis+corp+nearest+shade", "nearest+shade", "nearby", "nearest", "corp", "mahalanobis",
 )  # fmt: skip
 
 
@@ -33,7 +36,9 @@ def main() -> None:
             photos = drawn(name, samples, count, draw)
             if photos is None:
                 continue
-            result = case(photos, FeatureStore(options.store), draw, detectors=DETECTORS)
+            order = with_turned_copies(TeachingConfig(name, photos), ignore_progress)
+            store = FeatureStore(options.store)
+            result = case(photos, store, draw, detectors=DETECTORS, tolerances=order.tolerances)
             for row in result["detectors"].values():
                 row["aupro"] = row["aupro"] if np.isfinite(row["aupro"]) else None  # of photos without masks
             figures.setdefault(name, {})[str(draw)] = {"good": len(photos.train), **result}

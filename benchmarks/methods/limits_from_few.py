@@ -26,12 +26,12 @@ from inspect_core.datasets.splitting import Split
 from inspect_core.features.store import FeatureStore
 from inspect_core.images.tolerances import DEFAULT_TOLERANCES, Tolerances
 from inspect_core.methods.fitted_method import with_taps
-from inspect_core.methods.registry import CANDIDATES, FIXED, LOOSE, methods_in, methods_of
+from inspect_core.methods.registry import CANDIDATES, methods_in, methods_of
 from inspect_core.scoring.limits import limits_from_good
 from inspect_core.study.evaluation import evaluate_photos
 from inspect_core.study.evaluation_scores import truth_masks
 from inspect_core.study.study import FittedStudy, Study
-from inspect_core.tuning.place import PLACED, place_of
+from inspect_core.tuning.place import place_of, preferred
 
 LEFT, SHOWN, DEFECTS = 20, 100, 60
 """Good parts that a case must leave to judge, and the most good and defective ones that it judges."""
@@ -103,7 +103,7 @@ def case(
     place = place_of(study)
     masks = truth_masks(study.scored)
     results = {name: _figures(study, methods, name, masks) for name in detectors}
-    return {"place": place, "default": FIXED if place >= PLACED else LOOSE, "detectors": results}
+    return {"place": place, "default": preferred(place, detectors), "detectors": results}
 
 
 def _figures(study: FittedStudy, methods: Sequence[str], detector: str, masks: list[np.ndarray | None]) -> dict:

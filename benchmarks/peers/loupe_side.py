@@ -51,6 +51,7 @@ def race(order: dict) -> None:
         "photos_a_second": len(test) / (scored - fitted),
         "peak_mb": own_peak_mb(),
         "model_mb": sum(file.stat().st_size for file in (scratch / "recipe").rglob("*")) / 1e6,
+        "review": recipe.limits.review,
     }
     Path(order["figures"]).write_text(json.dumps(figures))
     if "line" in order:

@@ -8,7 +8,9 @@ photos drawn from it, see no defect, and judge test/. Each run is written when i
 run again: remove the result to begin anew. Everybody gets the weights of EfficientNet Lite0, photos at the size that
 Loupe proposes for their shape (256 × 256 for square ones) and two threads; anomalib the stages that its authors' choice
 of layers (1, 2 and 3 of a residual network; 2 and 3 for PatchCore) corresponds to. Fit is the time from photos to a
-model that can judge: for Loupe limits from folds and copies within the tolerances are in it.
+model that can judge: for Loupe limits from folds and copies within the tolerances are in it. Good parts stopped and
+defects accepted are those at the suggested review limit; anomalib suggests none from good parts alone, so its accepted
+are counted where it stops as many good ones as Loupe's default does.
 """
 
 import json
@@ -35,16 +37,18 @@ HERE = Path(__file__).parent
 COSTS = HERE.parents[1] / "docs/COSTS.md"
 MARKS = ("<!-- race -->", "<!-- /race -->")
 STAGES = ["blocks.1", "blocks.2", "blocks.4"]
+DEFAULT = "Loupe, default of a new folder"
 CONTENDERS = {
     "Loupe, localized Mahalanobis, tolerances off": ("loupe", {"detector": "mahalanobis", "tolerances": False}),
     "Loupe, localized Mahalanobis": ("loupe", {"detector": "mahalanobis", "tolerances": True}),
-    "Loupe, default of a new folder": ("loupe", {"detector": None, "tolerances": True}),
+    DEFAULT: ("loupe", {"detector": None, "tolerances": True}),
     "anomalib, PaDiM": ("anomalib", {"detector": "padim", "layers": STAGES}),
     "anomalib, PatchCore": ("anomalib", {"detector": "patchcore", "layers": STAGES[1:]}),
 }
 """By name: whose it is, and what it is told (detector None: chosen by a comparison of those that suit)."""
 COLUMNS = {"fit_s": "fit, s", "photos_a_second": "photos/s", "peak_mb": "memory, MB", "model_mb": "model, MB"}
 QUALITY = {"image_auroc": "image AUROC", "aupro": "AUPRO"}
+COUNTS = {"stopped_percent": "good stopped, %", "accepted_percent": "accepted, %"}
 
 
 def run(side: str, order: dict, scratch: Path) -> dict:
@@ -58,11 +62,16 @@ def run(side: str, order: dict, scratch: Path) -> dict:
     done = subprocess.run([python, *script, str(scratch / "order.json")], env=environment, capture_output=True)
     if done.returncode:
         raise RuntimeError(done.stderr.decode()[-2000:])
-    return json.loads((scratch / "figures.json").read_text()) | quality(Path(order["folder"]), scratch / "maps.npz")
+    figures = json.loads((scratch / "figures.json").read_text())
+    return figures | quality(Path(order["folder"]), scratch / "maps.npz", figures.get("review"), order.get("stopped"))
 
 
-def quality(folder: Path, maps: Path) -> dict[str, float | None]:
-    """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all; no AUPRO without masks."""
+def quality(
+    folder: Path, maps: Path, review: float | None = None, stopped: float | None = None
+) -> dict[str, float | None]:
+    """Image AUROC and AUPRO of saved scores and maps, by one and the same code for all; no AUPRO without masks. In 100,
+    the good parts above the limit `review` and the defects that are not; without one, the limit that stops this many.
+    """
     samples = scan(folder)
     arrays = np.load(maps)
     by_name = {sample.name.removeprefix("test/"): sample for sample in (*samples.good, *samples.defects)}
@@ -72,7 +81,14 @@ def quality(folder: Path, maps: Path) -> dict[str, float | None]:
     masks = [mask_at(read_mask(photo.mask, photo.size), size) if photo.mask else blank for photo in photos]
     defect = np.array([photo.label != "good" for photo in photos])
     overlap = aupro(arrays["maps"], np.stack(masks)) if any(mask.any() for mask in masks) else None
-    return {"image_auroc": auroc(arrays["scores"], defect), "aupro": overlap}
+    good, bad = arrays["scores"][~defect], arrays["scores"][defect]
+    if review is None and stopped is not None:
+        review = np.sort(good)[len(good) - 1 - round(stopped * len(good) / 100)]
+    counts = {
+        "stopped_percent": None if review is None else 100 * float((good > review).mean()),
+        "accepted_percent": None if review is None else 100 * float((bad <= review).mean()),
+    }
+    return {"image_auroc": auroc(arrays["scores"], defect), "aupro": overlap, **counts}
 
 
 def folder_of(folder: Path, photos: int | None, scratch: Path) -> Path:
@@ -104,11 +120,11 @@ def beside_padim(rows: dict[str, dict]) -> None:
 
 def table(figures: dict) -> str:
     """The Markdown table: a line for every contender on every folder."""
-    names = COLUMNS | QUALITY
+    names = COLUMNS | QUALITY | COUNTS
     lines = [f"| photos | detector | {' | '.join(names.values())} |", "| --- " * (2 + len(names)) + "|"]
     for photos, rows in figures.items():
         for name, row in ((name, rows[name]) for name in CONTENDERS if name in rows):
-            values = [_figure(row[key], 3 if key in QUALITY else 1) for key in names]
+            values = [_figure(row.get(key), 3 if key in QUALITY else 1) for key in names]
             lines.append(f"| {photos} | {name} | {' | '.join(values)} |")
     return "\n".join(lines)
 
@@ -139,6 +155,8 @@ def main() -> None:
                     continue
                 side_scratch = Path(tempfile.mkdtemp(dir=scratch))
                 order = shared_order(weights) | orders | {"folder": str(folder.resolve()), "size": size}
+                if side != "loupe" and DEFAULT in figures.get(photos, {}):
+                    order["stopped"] = figures[photos][DEFAULT]["stopped_percent"]
                 figures.setdefault(photos, {})[name] = run(side, order, side_scratch)
                 print(photos, name, figures[photos][name], flush=True)
                 beside_padim(figures[photos])

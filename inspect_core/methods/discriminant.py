@@ -18,7 +18,7 @@ class DiscriminantMethod(Method):
     use_case = "Learned from known defects that you drew: finds what is like them more surely."
     reference = "Fisher's linear discriminant (Fisher 1936)"
     published_words = "The discriminant is Fisher's; patches, shrinkage and the rule for joining it are Loupe's."
-    rank = 12
+    rank = 11
     defaults = {}
     detector_class = DefectDirection
     published = PUBLISHED | {"grid": (32, 32)}

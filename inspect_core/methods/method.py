@@ -160,6 +160,8 @@ class Method(ABC):
     """Side of the neighbourhood of patches that is averaged before scoring, 1 or 3."""
     has_one_scale: bool = False
     """Whether all places share one local scale: for errors that vary with what the part shows there, not with where."""
+    votes: float = 1.0
+    """How many maps its map stands for where it is added to those of others."""
     counts_excess: bool = False
     """Whether its errors, joined to those of others, count only where they exceed what good parts show."""
     is_offered: bool = True

@@ -117,7 +117,7 @@ LEARNED_FROM_DEFECTS = next(name for name in METHODS if name not in FITTED)
 SCREENING_METHODS = (DEFAULT_METHOD, "corp")
 """Methods for a first look: one sees each place of the part, one the surface wherever it lies."""
 FIXED = f"{DEFAULT_METHOD}{JOIN}nearby{JOIN}shade"
-LOOSE = f"corp{JOIN}nearest{JOIN}fine{JOIN}shade"
+LOOSE = f"corp{JOIN}nearest{JOIN}shade"
 ANYWHERE = "corp"
 """Preferred for parts that show much the same at each place of every photo, for others, and for those whose places have
 nothing in common (MEASUREMENTS section 3).

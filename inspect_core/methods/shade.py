@@ -26,7 +26,7 @@ class ShadeMethod(Method):
     counts_excess = True
     is_offered = False
     ensemble_rank = 7
-    candidates = ("mahalanobis+nearby+shade", "corp+nearest+fine+shade")
+    candidates = ("mahalanobis+nearby+shade", "corp+nearest+shade")
 
     def project(self, d: int, seed: int, parameters: Parameters) -> None:
         return None

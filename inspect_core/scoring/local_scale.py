@@ -68,9 +68,10 @@ class LocalScale:
     """What calibrates the grid errors of one detector.
 
     centre, gain: (h, w) float32; level: c; spread: standard deviation of the calibrated errors of good photos, over
-    all places; photo_level: mean over good photos of the median of gain (error - centre); reach: how far from it that
-    of a photo is taken off, 0 for not at all. A calibrated error is level + gain (error - centre), less what is taken
-    off; with tolerated above 0, it is the level plus what the deviation has above that, never less.
+    all places, less where the map counts for several; photo_level: mean over good photos of the median of gain (error
+    - centre); reach: how far from it that of a photo is taken off, 0 for not at all. A calibrated error is level + gain
+    (error - centre), less what is taken off; with tolerated above 0, it is the level plus what the deviation has above
+    that, never less.
     """
 
     centre: Annotated[np.ndarray, floats("h w")]
@@ -88,6 +89,10 @@ class LocalScale:
     def standardised(self, errors: ArrayLike) -> np.ndarray:
         """(apply(errors) - level) / spread: comparable between detectors. (..., h, w) float32."""
         return np.float32(1 / self.spread) * self._deviations(errors)
+
+    def with_votes(self, votes: float) -> Self:
+        """The same scale under which the map counts for so many of those that it is added to."""
+        return replace(self, spread=max(self.spread / votes, SMALLEST))
 
     def with_photo_levels(self, errors: ArrayLike) -> Self:
         """The same scale that also takes off a photo's own level, where good errors (n, h, w) ask for it.

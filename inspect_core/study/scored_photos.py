@@ -353,9 +353,8 @@ class ScoredPhotos:
         if fitted_method.is_uncalibrated or fitted_method.scales or not len(setters):
             return fitted_method.scales.get(stop)
         if (view, stop) not in self._scales:
-            self._scales[view, stop] = self._learned_scale(
-                fitted_method, *self._as_taken_and_again(setters, view, stop)
-            )
+            scale = self._learned_scale(fitted_method, *self._as_taken_and_again(setters, view, stop))
+            self._scales[view, stop] = scale.with_votes(fitted_method.definition.votes)
         return self._scales[view, stop]
 
     def scales(self, view: int, stops: Iterable[int]) -> dict[int, LocalScale]:

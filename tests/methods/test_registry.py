@@ -9,9 +9,9 @@ from inspect_core.methods.registry import ALL, CANDIDATES, METHODS, SECOND, meth
 def test_what_methods_declare_is_compared_in_one_order():
     """Ties go to the first, so another order is another choice for some folder."""
     assert CANDIDATES == (
-        "mahalanobis+nearby+shade", "corp+nearest+fine+shade", "mahalanobis", "quadrics", "corp",
-        "nearest", "nearby", "fine", "mahalanobis+quadrics", "mahalanobis+corp", "mahalanobis+nearest", "corp+nearest",
-        "mahalanobis+nearby", "mahalanobis+corp+nearest", "corp+nearest+fine",
+        "mahalanobis+nearby+shade", "corp+nearest+shade", "mahalanobis", "quadrics", "corp",
+        "nearest", "nearby", "mahalanobis+quadrics", "mahalanobis+corp", "mahalanobis+nearest", "corp+nearest",
+        "mahalanobis+nearby", "mahalanobis+corp+nearest",
     )  # fmt: skip
     assert ALL[: len(CANDIDATES)] == CANDIDATES
     assert {"mahalanobis+kernel_pca", "cop", "kernel_pca"} <= set(ALL[len(CANDIDATES) :])

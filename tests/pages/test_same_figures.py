@@ -103,15 +103,19 @@ def test_figures_are_equal_on_every_page_and_by_command(
     app.session_state["compare_detectors"] = {"selection": {"rows": [ALL.index(name) for name in CHOSEN_FROM]}}
     app.run()
     finish(press(app, "start-comparison"))
-    rows = comparison_jobs.last_comparison(open_product.latest_order().to_compare()).rows
+    comparison = comparison_jobs.last_comparison(open_product.latest_order().to_compare())
+    rows = comparison.rows
     row = next(row for row in rows if row.detector == study.method)
     assert np.array_equal(row.scored.scores(), scores)
     assert (row.limits, row.evaluation) == (limits, evaluated)
 
     with monkeypatch.context() as patch:
         patch.setattr(comparison_panels.shell, "go_to", lambda page: None)
-        app.toggle(key="compare_all").set_value(True).run()
-        app.session_state[f"compare_table_{len(rows)}"] = {"selection": {"rows": [rows.index(row)]}}
+        shown = [group[0] for group in comparison.told_apart()]
+        if len(shown) < len(rows):
+            app.toggle(key="compare_all").set_value(True).run()
+            shown = rows
+        app.session_state[f"compare_table_{len(rows)}"] = {"selection": {"rows": [shown.index(row)]}}
         press(app.run(), "compare_bench")
     wait_for_job()
     reopened = shelf().find(shell.jobs().current.result)

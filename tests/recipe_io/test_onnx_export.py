@@ -27,7 +27,7 @@ from inspect_core.scoring.local_scale import LocalScale
 from inspect_core.verdict import Limits
 
 JOINED = "mahalanobis+quadrics"
-DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest+nearby+shade+fine")
+DETECTORS = (JOINED, "corp", "pca", "sampled+kernel_pca", "cop+nearest+nearby+shade")
 """Every method once, two or three in a graph where that is no less to prove."""
 pytestmark = pytest.mark.slow
 

@@ -194,6 +194,15 @@ def test_views_of_different_units_weigh_the_same():
     np.testing.assert_array_equal(sum_error_maps([good, other], scales), first + two)
 
 
+def test_a_map_of_two_votes_counts_twice_and_keeps_its_unit():
+    good, other = errors(20), errors(20, seed=3)
+    scales = [GoodMaps.from_errors(maps).finish(SIZE) for maps in (good, other)]
+    counted = [scales[0], scales[1].with_votes(2)]
+    added = scales[0].standardised(good) + 2 * scales[1].standardised(other)
+    np.testing.assert_allclose(sum_error_maps([good, other], counted), added, rtol=1e-6)
+    np.testing.assert_array_equal(counted[1].apply(other), scales[1].apply(other))
+
+
 @pytest.mark.parametrize(
     ("given_errors", "message"),
     [

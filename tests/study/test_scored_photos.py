@@ -170,6 +170,17 @@ def test_errors_of_two_views_are_standardised_and_added(fused, k, q):
         np.testing.assert_allclose(fused.maps(view=view, k=k, q=q), view_map, rtol=1e-5)
 
 
+def test_a_method_of_two_votes_is_added_twice(fused, monkeypatch):
+    errors = own_errors(fused, 5, 2)
+    scales = [
+        GoodMaps.from_errors(good).winsorised(good, fused.size).finish(fused.size).with_photo_levels(good)
+        for good in (view_map[:8] for view_map in errors)
+    ]
+    monkeypatch.setattr(fused.views[1].definition, "votes", 2.0)
+    twice = added([*errors, errors[1]], [*scales, scales[1]])
+    np.testing.assert_allclose(fused.grid_errors(k=5, q=2), twice, rtol=1e-4, atol=1e-5)
+
+
 def test_a_photo_scores_the_same_whichever_way_it_is_asked_for(fused):
     views = [
         FittedMethod(view.method, view.detector, view.spec, fused.scales(i, view.stops))
