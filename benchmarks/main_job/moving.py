@@ -76,8 +76,8 @@ def figures(setting: Setting) -> dict:
                 }
     with _fitted(setting, setting.sides[0], LOOSE) as fitted:
         results["joined"] = {
-            "k_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
-            "q": move_live(fitted.scored, setting.repeats, 1),
+            "q_on_the_page": move_on_page(fitted, setting.repeats, by_hand=True),
+            "q": move_live(fitted.scored, setting.repeats),
             "area": move_area(fitted.scored, setting.repeats),
         }
     for method in PREVIEWS:
@@ -98,16 +98,16 @@ def move_area(scored: ScoredPhotos, repeats: int) -> dict:
     return timed(lambda: scored.scores(area=next(areas)), repeats=repeats, warm_up=WARM_UP)
 
 
-def move_live(scored: ScoredPhotos, repeats: int, view: int = 0) -> dict:
-    """All image scores and the shown photo's map at another stop of a view's live parameter."""
-    stops = _other_stops(scored, view)
+def move_live(scored: ScoredPhotos, repeats: int) -> dict:
+    """All image scores and the shown photo's map at another stop of the first view's live parameter."""
+    stops = _other_stops(scored)
 
     def move() -> None:
-        live = {scored.views[view].live_parameter: next(stops)}
+        live = {scored.views[0].live_parameter: next(stops)}
         scored.scores(**live)
         scored.map(0, **live)
 
-    return timed(move, repeats=min(repeats, len(scored.views[view].stops) - 1 - WARM_UP), warm_up=WARM_UP)
+    return timed(move, repeats=min(repeats, len(scored.views[0].stops) - 1 - WARM_UP), warm_up=WARM_UP)
 
 
 def move_on_page(fitted: FittedStudy, repeats: int, *, by_hand: bool) -> dict:
@@ -222,9 +222,9 @@ def _seconds(watch: Stopwatch, name: str) -> list[float]:
     return [milliseconds / 1000 for milliseconds in watch.took[name]]
 
 
-def _other_stops(scored: ScoredPhotos, view: int = 0) -> Iterator[int]:
-    """Every stop but the one to begin with, each once: a score once computed is not computed again."""
-    return (stop for stop in scored.views[view].stops if stop != scored.views[view].start)
+def _other_stops(scored: ScoredPhotos) -> Iterator[int]:
+    """Every stop of the first view but the one to begin with, each once: a score is not computed again."""
+    return (stop for stop in scored.views[0].stops if stop != scored.views[0].start)
 
 
 def _moved(fitted: FittedStudy) -> dict[str, dict[str, float]]:

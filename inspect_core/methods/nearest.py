@@ -24,7 +24,7 @@ DRAWN = 8
 
 class NearestPatchMethod(PatchSampleMethod):
     title = "Nearest patch"
-    use_case = "For any part: compares every patch and its surroundings with the most similar ones of good parts."
+    use_case = "For any part: compares every patch and its neighbourhood with the most similar good ones."
     reference = "Nearest neighbour in a bank chosen by greedy k-centre selection (PatchCore, Roth et al. 2022)"
     published_words = (
         "Layers 2 and 3, the grid and the average over 3 × 3 patches are PatchCore's; the bank of 6,000 patches, its "
