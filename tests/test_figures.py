@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.linked_figures import DOCS, IN_ROW, LINK, TABLE, TARGET, fields_of, refreshed, written_as
 
-FIGURES = {"METHODS.md": 222, "MEASUREMENTS.md": 71, "../README.md": 1}
+FIGURES = {"METHODS.md": 222, "MEASUREMENTS.md": 75, "../README.md": 1}
 """Figures of each that a result holds: without the count one that is lost would be no failure."""
 
 

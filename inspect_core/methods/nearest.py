@@ -56,7 +56,7 @@ class NearestPatchMethod(PatchSampleMethod):
     def costs(self, work: Workload, parameters: Parameters) -> Costs:
         """A sample that is drawn, and the sketch of every patch shown compared with all of its bank."""
         n = int(parameters["patches"])
-        memory = 2 * (16 * DRAWN * n * work.width + 2 * ROW_BYTES * max(n, work.width))
+        memory = 32 * DRAWN * n * work.width + 2 * ROW_BYTES * max(n, 2 * work.width)
         return Costs(1.1e-9 * work.places * work.shown * n, memory)
 
     def graph(self, detector: NearestPatch, columns: Tensor | None, value: int) -> Graph:
