@@ -48,7 +48,7 @@ class NearestPatchMethod(PatchSampleMethod):
     def finish(self, statistics: PatchSampler, seed: int, parameters: Parameters, report: Tell) -> NearestPatch:
         count, centre = int(parameters["patches"]), float(parameters["centre_weight"])
         drawn = statistics.rows()
-        surround = weight_of_surround(drawn)
+        surround = weight_of_surround(drawn) if centre else 1.0  # as published: the distance of neighbourhoods itself
         weights = torch.tensor([centre, surround]).repeat_interleave(drawn.shape[1] // 2).to(drawn.device)
         bank = statistics.choose(lambda rows, before: spread_out(rows * weights, count, before))
         return fit(bank * weights, centre=centre, surround=surround)
